@@ -27,7 +27,15 @@ const SENTENCES: Sentences = {
   "expected-misses": ({ forecast, loadErrorRatio, loadRatio, overRatio }) =>
     `expects ${percent(overRatio)} of the requests over the objective at ` +
     `${loadRatio.toFixed(2)} times the load (± ${percent(loadErrorRatio)}, forecast '${forecast}')`,
+  "miss-unexplained": (facts) =>
+    `${percent(facts.overRatio)} of the requests${facts.route === undefined ? "" : ` of '${facts.route}'`} are over the objective ` +
+    `for ${facts.windows} windows where the models expect ${percent(facts.expectedRatio)}: not explained by them, ` +
+    (facts.services.length > 0
+      ? `${named(facts)} grows at its CPU limit`
+      : "no service on the route is at its CPU limit"),
   cheapest: () => "cheapest",
+  "at-cpu-limit": ({ throttledRatio }) =>
+    `${percent(throttledRatio)} of its CPU time is throttled in a miss that the models do not explain: grows without them`,
   "memory-peak": ({ fromBytes, peakRatio, toBytes }) =>
     `memory ${mebibytes(fromBytes)} → ${mebibytes(toBytes)} MiB each: ${peakRatio} times the most used`,
   "cpu-cores": ({ fromCores, toCores }) => `${fromCores.toFixed(2)} → ${toCores.toFixed(2)} cores each`,

@@ -94,7 +94,8 @@ export class SimulatedWorld implements World {
       startMs: model.startMs,
       specOf: serviceSpecs(application),
     };
-    this.engine.load(Float64Array.from({ length: model.seconds }, (_, second) => model.load(second)));
+    const rates = Float64Array.from({ length: model.seconds }, (_, second) => model.load(second));
+    this.engine.load(rates, model.arrivals);
   }
 
   get nowMs(): number {

@@ -73,7 +73,17 @@ export const Reason = z.discriminatedUnion("code", [
     loadErrorRatio: NonNegative,
     forecast: Name,
   }),
+  reason("miss-unexplained", {
+    ...Latency,
+    overRatio: Ratio,
+    expectedRatio: Ratio,
+    /** In a row. */
+    windows: Count,
+    /** That are at their CPU limit and grow. */
+    ...Named,
+  }),
   reason("cheapest", {}),
+  reason("at-cpu-limit", { throttledRatio: Ratio }),
   reason("memory-peak", { fromBytes: NonNegative, toBytes: NonNegative, peakRatio: NonNegative }),
   reason("cpu-cores", { fromCores: NonNegative, toCores: NonNegative }),
   reason("replicas", {

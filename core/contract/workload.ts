@@ -36,6 +36,9 @@ export const WorkloadPod = z.strictObject({
 });
 export type WorkloadPod = z.infer<typeof WorkloadPod>;
 
+/** What a gRPC probe asks for (grpc/health/v1/health.proto). */
+export const GRPC_PROBE_PATH = "/grpc.health.v1.Health/Check";
+
 /** A scalable workload and its pods: a Deployment, a StatefulSet, or a service of the local platform. */
 export const Workload = z.strictObject({
   namespace: ObjectName,
@@ -52,6 +55,8 @@ export const Workload = z.strictObject({
   podsUnscheduled: Count.optional(),
   /** How many of its pods may be taken down at once, by its tightest PodDisruptionBudget; absent without one. */
   disruptions: z.strictObject({ budget: ObjectName, allowed: Count }).optional(),
+  /** What kubelets ask its containers for to see how they are, as URL paths; absent where they ask nothing by HTTP or gRPC. */
+  probePaths: z.array(z.string().min(1).max(500)).max(64).optional(),
   /** The newest program, in terms of the pods' `revision`. */
   revision: z.string().min(1).max(253).optional(),
   pods: z.array(WorkloadPod).max(5_000),

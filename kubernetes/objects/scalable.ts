@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { GRPC_PROBE_PATH } from "@tradewind/core/contract/workload.ts";
 import { Identity, StringMap } from "./metadata.ts";
 import { Resources } from "./quantity.ts";
 
@@ -30,6 +31,23 @@ function valueOf(
 
 const TELEMETRY_VARIABLES = new Set(["OTEL_SERVICE_NAME", "OTEL_RESOURCE_ATTRIBUTES"]);
 
+const MAX_PROBE_PATH = 500;
+
+/** The path that a probe asks for, without what follows a `?`; undefined where it runs a command or opens a connection alone. */
+const Probe = z
+  .object({
+    httpGet: z.object({ path: z.string().nullish() }).nullish(),
+    grpc: z.object({}).nullish(),
+  })
+  .nullish()
+  .transform((probe): string | undefined => {
+    if (probe?.grpc) return GRPC_PROBE_PATH;
+    if (!probe?.httpGet) return undefined;
+    const [path = ""] = (probe.httpGet.path ?? "").split(/[?#]/, 1);
+    const rooted = path.startsWith("/") ? path : `/${path}`;
+    return rooted.length > MAX_PROBE_PATH ? undefined : rooted;
+  });
+
 const Template = z
   .object({
     metadata: z.object({ labels: StringMap, annotations: StringMap }).nullish(),
@@ -41,6 +59,9 @@ const Template = z
             .array(DeclaredVariable)
             .nullish()
             .transform((all) => (all ?? []).filter(({ name }) => TELEMETRY_VARIABLES.has(name))),
+          readinessProbe: Probe,
+          livenessProbe: Probe,
+          startupProbe: Probe,
           resources: z
             .object({ requests: Resources.nullish(), limits: Resources.nullish() })
             .nullish()
@@ -54,9 +75,10 @@ const Template = z
     return {
       labels,
       annotations,
-      containers: containers.map(({ env, name, resources }) => ({
+      containers: containers.map(({ env, livenessProbe, name, readinessProbe, resources, startupProbe }) => ({
         name,
         resources,
+        probePaths: [readinessProbe, livenessProbe, startupProbe].filter((path) => path !== undefined),
         env: env.map((each): EnvironmentVariable => {
           const value = valueOf(each, { labels, annotations });
           return { name: each.name, ...(value !== undefined && { value }) };

@@ -27,6 +27,7 @@ export interface ClusterObjects {
 
 const MAX_PODS = 5_000;
 const MAX_CONTAINERS = 64;
+const MAX_PROBE_PATHS = 64;
 const MAX_WORKLOADS = 10_000;
 
 /** The cluster as every workload source describes it, sorted by namespace, kind and name. */
@@ -88,11 +89,12 @@ interface WorkloadFacts {
 }
 
 function workload(
-  { kind, namespace, name, replicasReady, replicasWanted }: Scalable,
+  { containers, kind, namespace, name, replicasReady, replicasWanted }: Scalable,
   { autoscaler, budgets, pods, revision, service }: WorkloadFacts,
 ): Workload {
   const scheduled = pods.filter(({ node }) => node !== undefined);
   const disruptions = fewest(budgets, pods);
+  const probePaths = [...new Set(containers.flatMap((each) => each.probePaths))];
   return {
     namespace,
     kind,
@@ -105,6 +107,7 @@ function workload(
       maxReplicas: autoscaler.maxReplicas,
     }),
     podsUnscheduled: pods.length - scheduled.length,
+    ...(probePaths.length > 0 && { probePaths: probePaths.slice(0, MAX_PROBE_PATHS) }),
     ...(revision !== undefined && { revision }),
     ...(disruptions && { disruptions }),
     pods: scheduled.slice(0, MAX_PODS).map((pod) => workloadPod(pod, name)),

@@ -201,6 +201,18 @@ export class ApplicationMetrics {
       },
     });
     clamped.reset();
+    const probes = new Counter({
+      name: "tradewind_predictor_probe_spans_total",
+      help: "Spans taken for probes of a kubelet, which are no requests, by what gave them away: user-agent, path.",
+      labelNames: ["known_by"],
+      registers,
+      collect() {
+        this.reset();
+        for (const [knownBy, count] of Object.entries(totals()?.probes ?? {}))
+          this.inc({ known_by: knownBy }, count);
+      },
+    });
+    probes.reset();
     const held = (name: string, help: string, of: (totals: WindowBuilderTotals) => number): void => {
       const gauge = new Gauge({
         name: `tradewind_predictor_${name}`,

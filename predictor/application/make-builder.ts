@@ -33,7 +33,19 @@ export function makeBuilder(
       return objective && objective.milliseconds / 1e3;
     },
     knownServices: () => knownServices(current(), workloads()),
+    probePaths: () => probePaths(workloads()),
   });
+}
+
+/** The paths by service. */
+function probePaths(list: WorkloadList | undefined): ReadonlyMap<string, readonly string[]> | undefined {
+  if (list === undefined) return undefined;
+  const paths = new Map<string, readonly string[]>();
+  for (const each of list.workloads) {
+    if (each.probePaths !== undefined)
+      paths.set(each.service, [...(paths.get(each.service) ?? []), ...each.probePaths]);
+  }
+  return paths;
 }
 
 /** Services that the application names or that have a workload. */

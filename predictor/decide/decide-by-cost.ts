@@ -2,6 +2,7 @@ import { serviceIndex } from "../models/route/call-graph.ts";
 import { isCalibrated } from "../models/queue/tracked-profile.ts";
 import type { Size } from "../facts/size.ts";
 import { countedArrivalRatio } from "./inputs/counted-arrivals.ts";
+import { withThrottledWaits } from "../facts/arrival-wait.ts";
 import { isCarriedOut } from "../facts/container-size.ts";
 import type { Observation } from "../facts/observation.ts";
 import { failureReasons, namedServices } from "../facts/reasons.ts";
@@ -12,6 +13,7 @@ import { atLoad, loadPoints } from "./cost/cost-inputs.ts";
 import type { CostOptions, ServiceToSize } from "./cost/cost-inputs.ts";
 import { callsAfter } from "./inputs/calls.ts";
 import { arrivals, hiddenLoad } from "./inputs/arrivals.ts";
+import { growthAtLimit } from "./inputs/growth-at-limit.ts";
 import { learn } from "./learn/learn.ts";
 import { outlookOf } from "./learn/outlook.ts";
 import type { TotalLimits } from "./search/limits.ts";
@@ -33,7 +35,7 @@ import { withRises } from "./learn/starts.ts";
 import { emptyMemory } from "./learn/state.ts";
 import { expectation, targetsOf } from "./targets.ts";
 import type { Found } from "./targets.ts";
-import { servicesToKeep } from "./inputs/services-to-keep.ts";
+import { judgeMisses } from "./inputs/services-to-keep.ts";
 import {
   isRoomShort,
   lacksRoom,
@@ -54,16 +56,21 @@ import type { Unscheduled } from "./search/unscheduled.ts";
  * least sizes that carry the load. Every service on a user's route has a calibrated model of its own time; the others follow
  * their CPU demand. Pure: equal requests give equal decisions.
  */
-export function decideByCost(request: CostRequest): CostDecision {
-  const known = learnt(request);
-  const { level, memory } = known;
+export function decideByCost(measured: CostRequest): CostDecision {
+  const request = withWaits(measured);
+  const learntNow = learnt(request);
+  const { level } = learntNow;
   const waiting = request.observations.filter(
-    (one) => known.onRoute.has(one.service) && !isModelled(one, known),
+    (one) => learntNow.onRoute.has(one.service) && !isModelled(one, learntNow),
   );
   if (waiting.length > 0) {
     const reasons = [{ code: "models-missing", ...namedServices(waiting) } as const];
-    return { memory, level, targets: undefined, reasons };
+    return { memory: learntNow.memory, level, targets: undefined, reasons };
   }
+  const { toKeep, unexplained } = judgeMisses(request, learntNow);
+  const growth = growthAtLimit(request, learntNow, unexplained);
+  const { memory } = growth;
+  const known = { ...learntNow, memory, toKeep, grownCores: growth.cores };
   const { atBase, ...found } = cheapestOf(request, known);
   const { cost } = found;
   const targets = targetsOf(request, known, found);
@@ -71,7 +78,7 @@ export function decideByCost(request: CostRequest): CostDecision {
   const adopted: Targets = isCarriedOut(application) ? targets : new Map();
   const services = withRises(memory.services, request.observations, adopted, windowSet.endMs);
   const failures = failureReasons(request.verdict, application.objective);
-  const reasons = [...failures, expectation(cost, known)];
+  const reasons = [...failures, ...growth.reasons, expectation(cost, known)];
   cost.forgetOtherSizes();
   const sensitivities = new Sensitivities(cost, application.prices);
   return {
@@ -81,6 +88,25 @@ export function decideByCost(request: CostRequest): CostDecision {
     reasons,
     sensitivities,
     whatIf: new WhatIf(atBase),
+  };
+}
+
+/** The request with the waits for throttled services as their self time, see {@link withThrottledWaits}. */
+function withWaits(request: CostRequest): CostRequest {
+  const { context } = request;
+  const { application, windowSet } = context;
+  const own = ownWindows(request);
+  const waited = withThrottledWaits(own, 1 - application.objective.percentile);
+  const later = new Map(own.map((window, place) => [window, waited[place] ?? window]));
+  return {
+    ...request,
+    context: {
+      ...context,
+      windowSet: { ...windowSet, windows: windowSet.windows.map((window) => later.get(window) ?? window) },
+    },
+    observations: request.observations.map((one) =>
+      one.window === undefined ? one : { ...one, window: later.get(one.window) ?? one.window },
+    ),
   };
 }
 
@@ -132,6 +158,7 @@ function learnt(request: CostRequest): Known {
     outlook,
     onRoute,
     toKeep: new Set(),
+    grownCores: new Map(),
     awaited,
     warmUpFactor,
     residuals,
@@ -241,8 +268,7 @@ function searchesOf(request: CostRequest, known: Known): Searches {
  * Where nodes have no room for all that would be worth its price it is searched twice: for what serves, and for what it would be if nodes
  * came. The replicas between the two wait for them.
  */
-function cheapestOf(request: CostRequest, before: Known): Cheapest {
-  const known = { ...before, toKeep: servicesToKeep(request, before) };
+function cheapestOf(request: CostRequest, known: Known): Cheapest {
   const { atBase, limits, routed, search, services } = searchesOf(request, known);
   const isWaiting = routed.some(({ unscheduled }) => unscheduled > 0);
   const first = isWaiting ? undefined : search(services, limits);

@@ -5,6 +5,7 @@ import { MAX_WISH_STEPS } from "@tradewind/core/contract/plan.ts";
 import type { ProfileState } from "../models/queue/tracked-profile.ts";
 import type { ContainerSize, Size } from "../facts/size.ts";
 import { costPerHour } from "@tradewind/core/contract/prices.ts";
+import { throttledShare } from "../facts/demand.ts";
 import { statedSize } from "../facts/container-size.ts";
 import { memoryNeed } from "../facts/memory-peaks.ts";
 import { isSaturated } from "../facts/need.ts";
@@ -114,7 +115,10 @@ function plannedTarget(
     policy: known.level,
     reasons: [
       ...roomReasons(one, replicas, waiting, roomFor),
-      ...reasonsOf(one, replicas, stated, request.settings.memoryRatio),
+      ...reasonsOf(one, replicas, stated, {
+        ...request.settings,
+        isGrown: known.grownCores.has(one.service),
+      }),
     ],
     planned: {
       steps,
@@ -157,10 +161,13 @@ function reasonsOf(
   one: Observation,
   replicas: number,
   { cpuCores, memoryBytes }: Partial<ContainerSize>,
-  memoryRatio: number,
+  { isGrown, memoryRatio }: { readonly memoryRatio: number; readonly isGrown: boolean },
 ): Reason[] {
   const { container } = one;
-  const reasons: Reason[] = [{ code: "cheapest" }, replicasReason(one, replicas)];
+  const why: Reason = isGrown
+    ? { code: "at-cpu-limit", throttledRatio: throttledShare(one.window) }
+    : { code: "cheapest" };
+  const reasons: Reason[] = [why, replicasReason(one, replicas)];
   if (cpuCores !== undefined && container !== undefined && cpuCores !== container.cpuCores)
     reasons.push({ code: "cpu-cores", fromCores: container.cpuCores, toCores: cpuCores });
   if (memoryBytes !== undefined && container !== undefined && memoryBytes !== container.memoryBytes) {

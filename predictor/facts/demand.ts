@@ -127,3 +127,18 @@ function podUses(window: Window): ReadonlyMap<string, PodUse> {
   }
   return pods;
 }
+
+/** A container that uses this share of its CPU limit counts as throttled whether or not that was measured. */
+const FULL_SHARE = 0.9;
+
+/** Share of a service's CPU time that it was given while its containers were throttled or full, [0, 1]. */
+export function throttledShare(window: Window | undefined): number {
+  let [used, throttled] = [0, 0];
+  const containers = window === undefined ? [] : mainContainers(window);
+  for (const { cpuLimitCores, cpuThrottledRatio = 0, cpuUsageCores = 0 } of containers) {
+    const isFull = cpuLimitCores !== undefined && cpuUsageCores >= FULL_SHARE * cpuLimitCores;
+    used += cpuUsageCores;
+    throttled += cpuUsageCores * (isFull ? 1 : cpuThrottledRatio);
+  }
+  return used > 0 ? throttled / used : 0;
+}

@@ -1,6 +1,7 @@
 import { MAX_ADJUSTED_COUNT } from "./limits.ts";
 import { SPAN_KIND } from "./span.ts";
 import type { SpanBatch } from "./span.ts";
+import { USER_AGENT } from "./user-agent.ts";
 
 export interface ArrivalCounterOptions {
   /** The service that is counted; asked for each batch, since an application may be configured anew. */
@@ -43,7 +44,7 @@ export class ArrivalCounter {
     this.requests = new Float64Array(slots);
   }
 
-  /** Takes the SERVER and CONSUMER spans of the service; those that begin after `nowMs`, or too long before, tell nothing. */
+  /** Takes the SERVER and CONSUMER spans of the service but those of probes; those that begin after `nowMs`, or too long before, tell nothing. */
   add(batch: SpanBatch, nowMs: number): void {
     const service = this.service();
     const isOf = batch.resources.map((resource) => resource.service === service);
@@ -53,6 +54,7 @@ export class ArrivalCounter {
       const kind = batch.kind[index];
       if (isOf[batch.resource[index] ?? -1] !== true) continue;
       if (kind !== SPAN_KIND.server && kind !== SPAN_KIND.consumer) continue;
+      if (batch.userAgent[index] === USER_AGENT.kubelet) continue;
       const startMs = batch.epochMs + (batch.startNs[index] ?? NaN) / NS_PER_MS;
       const number = Math.floor(startMs / this.slotMs);
       if (startMs <= nowMs && number >= oldest) this.count(number, batch.adjustedCount[index] ?? 0);

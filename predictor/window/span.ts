@@ -1,3 +1,5 @@
+import { userAgentOf } from "./user-agent.ts";
+
 /** `SpanKind` of OTLP (trace.proto). */
 export const SPAN_KIND = {
   unspecified: 0,
@@ -37,6 +39,8 @@ export interface SpanRecord {
   readonly error?: boolean | undefined;
   /** Requests this span stands for: 1 / sampling probability. Absent when the sender did not say. */
   readonly adjustedCount?: number | undefined;
+  /** `user_agent.original`, else `http.user_agent`; needed on SERVER spans without a parent. */
+  readonly userAgent?: string | undefined;
 }
 
 const INITIAL_CAPACITY = 256;
@@ -64,6 +68,8 @@ export class SpanBatch {
   error = new Uint8Array(INITIAL_CAPACITY);
   /** Requests the span stands for; 0 when the sender did not say. */
   adjustedCount = new Float64Array(INITIAL_CAPACITY);
+  /** One of `USER_AGENT`; read of SERVER spans without a parent. */
+  userAgent = new Uint8Array(INITIAL_CAPACITY);
   /** Index into `resources`. */
   resource = new Uint32Array(INITIAL_CAPACITY);
   /** Span names, kept for spans that may begin a flow: roots and SERVER or CONSUMER spans. */
@@ -103,6 +109,7 @@ export class SpanBatch {
     this.kind[index] = record.kind;
     this.error[index] = record.error === true ? 1 : 0;
     this.adjustedCount[index] = record.adjustedCount ?? 0;
+    this.userAgent[index] = userAgentOf(record.userAgent ?? "");
     this.resource[index] = this.resourceIndex(record.resource);
     this.names[index] = record.name;
   }
@@ -124,6 +131,7 @@ export class SpanBatch {
     this.kind.set(batch.kind.subarray(from, to));
     this.error.set(batch.error.subarray(from, to));
     this.adjustedCount.set(batch.adjustedCount.subarray(from, to));
+    this.userAgent.set(batch.userAgent.subarray(from, to));
     const first = batch.resource[from] ?? 0;
     for (let index = 0; index < count; index += 1) {
       this.resource[index] = (batch.resource[from + index] ?? 0) - first;
@@ -152,6 +160,7 @@ export class SpanBatch {
     this.kind = enlarged(this.kind, new Uint8Array(capacity));
     this.error = enlarged(this.error, new Uint8Array(capacity));
     this.adjustedCount = enlarged(this.adjustedCount, new Float64Array(capacity));
+    this.userAgent = enlarged(this.userAgent, new Uint8Array(capacity));
     this.resource = enlarged(this.resource, new Uint32Array(capacity));
   }
 }

@@ -51,6 +51,10 @@ export class TraceEvaluation {
 
   /** Counts the requests that ended before `beforeNs`; the trace stays open, what follows is counted later. */
   countEnded(trace: OpenTrace, beforeNs: number, nowMs: number): void {
+    if (trace.isProbe) {
+      trace.earliestEventNs = Infinity;
+      return this.noteProbe(trace);
+    }
     this.load(trace, nowMs);
     const { tree } = this;
     const { arena } = this.target;
@@ -77,6 +81,7 @@ export class TraceEvaluation {
 
   /** Counts all requests not counted yet, and what had to be left out. */
   countAll(trace: OpenTrace, nowMs: number): void {
+    if (trace.isProbe) return this.noteProbe(trace);
     this.load(trace, nowMs);
     const { tree, target } = this;
     let orphans = 0;
@@ -90,6 +95,15 @@ export class TraceEvaluation {
     if (orphans > 0) countDrop(target.drops, "orphan", orphans);
     if (tree.duplicates > 0) countDrop(target.drops, "duplicate", tree.duplicates);
     if (tree.cyclic > 0) countDrop(target.drops, "cyclic-parent", tree.cyclic);
+  }
+
+  /** Nobody's request, but it shows that the spans of its services arrive: those that have no request were asked nothing. */
+  private noteProbe(trace: OpenTrace): void {
+    const { arena, intervals } = this.target;
+    for (let slot = trace.head; slot !== NONE; slot = arena.next[slot] ?? NONE) {
+      const endNs = (arena.startNs[slot] ?? 0) + (arena.durationNs[slot] ?? 0);
+      intervals.at(endNs)?.service(arena.service[slot] ?? 0);
+    }
   }
 
   private load(trace: OpenTrace, nowMs: number): void {

@@ -15,6 +15,8 @@ export interface OpenTrace {
   earliestEventNs: number;
   /** Whether a span without a parent arrived. */
   hasRoot: boolean;
+  /** Whether a probe began it: every span without a parent that arrived is one of a probe. */
+  isProbe: boolean;
   queue: TraceQueue;
   older: OpenTrace | undefined;
   newer: OpenTrace | undefined;
@@ -93,6 +95,7 @@ export class TraceTable {
       lastArrivalMs: nowMs,
       earliestEventNs: Infinity,
       hasRoot: false,
+      isProbe: false,
       queue: this.active,
       older: undefined,
       newer: undefined,

@@ -5,6 +5,8 @@ import type { AddResult, ArrivalDrop, DropReason } from "./drops.ts";
 import { intervalAt } from "./interval.ts";
 import { DEFAULT_WINDOW_LIMITS } from "./limits.ts";
 import type { WindowLimits } from "./limits.ts";
+import { Probes } from "./probes.ts";
+import type { ProbePaths } from "./probes.ts";
 import { NameRoom } from "./name-room.ts";
 import { PendingIntervals } from "./pending-intervals.ts";
 import type { ResourceView } from "./resources.ts";
@@ -28,6 +30,8 @@ export interface WindowBuilderOptions extends Partial<WindowLimits> {
   readonly objectiveSeconds?: () => number | undefined;
   /** Services that are known before spans or workloads name them; asked when names run short. */
   readonly knownServices?: () => Iterable<string>;
+  /** Paths of probes; absent: probes are known by their user agent alone. */
+  readonly probePaths?: ProbePaths;
 }
 
 /** What a builder has done since it was made. */
@@ -39,6 +43,8 @@ export interface WindowBuilderTotals {
   readonly drops: Readonly<Partial<Record<DropReason, number>>>;
   /** Spans that said they stand for more requests than was believed. */
   readonly weightsClamped: number;
+  /** Spans taken for probes of a kubelet, by what gave them away. */
+  readonly probes: Readonly<Probes["counts"]>;
   /** Held now. */
   readonly openTraces: number;
   readonly openSpans: number;
@@ -71,6 +77,7 @@ export class WindowBuilder {
   private readonly batchServices: BatchServices;
   private readonly evaluation: TraceEvaluation;
   private readonly weights: SpanWeights;
+  private readonly probes: Probes;
   private readonly intervals: PendingIntervals;
   private readonly drops: Partial<Record<DropReason, number>> = {};
   /** Zero of span times: the start of the interval in which the first span arrived. */
@@ -80,7 +87,8 @@ export class WindowBuilder {
   private tracesEvaluatedEarly = 0;
 
   constructor(options: WindowBuilderOptions) {
-    const { windowSeconds, namespace, hashSeed, knownServices, objectiveSeconds, ...limits } = options;
+    const { windowSeconds, namespace, hashSeed, knownServices, objectiveSeconds, probePaths, ...limits } =
+      options;
     this.objectiveSeconds = objectiveSeconds ?? (() => undefined);
     this.limits = { ...DEFAULT_WINDOW_LIMITS, ...limits };
     this.windowSeconds = windowSeconds;
@@ -95,6 +103,7 @@ export class WindowBuilder {
     this.traces = new TraceTable(this.limits.maxOpenTraces, 2e3 * this.limits.traceGraceSeconds);
     this.intervals = new PendingIntervals(this.windowNs);
     this.weights = new SpanWeights(this.limits);
+    this.probes = new Probes(probePaths ?? (() => undefined), 1e3 * windowSeconds);
     this.names = this.nameRoom(knownServices ?? (() => []));
     this.batchServices = new BatchServices(this.names);
     this.evaluation = new TraceEvaluation(
@@ -109,7 +118,8 @@ export class WindowBuilder {
   }
 
   /**
-   * Takes the spans of a batch; keeps nothing of the batch itself, but leaves in it for how many requests each span counts.
+   * Takes the spans of a batch; keeps nothing of the batch itself, but leaves in it for how many requests each span counts
+   * and which are of probes.
    * Never throws on what a sender may send.
    */
   add(batch: SpanBatch, nowMs: number): AddResult {
@@ -117,6 +127,7 @@ export class WindowBuilder {
     const reasons: Partial<Record<ArrivalDrop, number>> = {};
     if (batch.invalidIds > 0) countDrop(reasons, "invalid-id", batch.invalidIds);
     this.batchServices.begin(batch);
+    this.probes.refresh(nowMs);
     const shiftNs = (batch.epochMs - this.epochMs) * NS_PER_MS;
     let accepted = 0;
     for (let index = 0; index < batch.length; index += 1) {
@@ -209,6 +220,7 @@ export class WindowBuilder {
       tracesEvaluatedEarly: this.tracesEvaluatedEarly,
       drops: { ...this.drops },
       weightsClamped: this.weights.clamped,
+      probes: { ...this.probes.counts },
       openTraces: this.traces.size,
       openSpans: this.arena.used,
       services: this.names.services.size,
@@ -248,7 +260,11 @@ export class WindowBuilder {
     }
     this.weights.weigh(batch, index, service, nowMs);
     const isRoot = isZero(batch.parentId, 2 * index, 2);
-    if (isRoot) trace.hasRoot = true;
+    if (isRoot) {
+      const isProbe = this.probes.take(batch, index, this.names.services.nameOf(service));
+      trace.isProbe = isProbe && (trace.isProbe || !trace.hasRoot);
+      trace.hasRoot = true;
+    }
     trace.head = this.arena.put(batch, index, {
       startNs,
       service,

@@ -3,6 +3,7 @@ import { DIURNAL_WEEK } from "./obstacles/diurnal-week.ts";
 import { FAN_OUT } from "./obstacles/fan-out.ts";
 import { FEW_REQUESTS } from "./obstacles/few-requests.ts";
 import { FLASH_CROWD } from "./obstacles/flash-crowd.ts";
+import { FLAT_CALM } from "./obstacles/flat-calm.ts";
 import { FULL_CLUSTER, FULL_FOR_LONG } from "./obstacles/full-cluster.ts";
 import { HEAVY_REQUESTS } from "./obstacles/heavy-requests.ts";
 import { IMPATIENT_USERS } from "./obstacles/impatient-users.ts";
@@ -27,6 +28,7 @@ import { SIDECAR } from "./obstacles/sidecar.ts";
 import { SLOW_DATABASE } from "./obstacles/slow-database.ts";
 import { SLOW_ENDPOINT } from "./obstacles/slow-endpoint.ts";
 import { SLOW_HPA } from "./obstacles/slow-hpa.ts";
+import { BLIND_SPANS, SMALL_LIMITS } from "./obstacles/small-limits.ts";
 import { STEADY } from "./obstacles/steady.ts";
 import { TIGHT_OBJECTIVES } from "./obstacles/tight-objective.ts";
 import { WARM_UP } from "./obstacles/warm-up.ts";
@@ -68,5 +70,8 @@ export const COURSE: readonly ObstacleModel[] = [
   MEMORY_LEAK,
   FEW_REQUESTS,
   HEAVY_REQUESTS,
+  FLAT_CALM,
+  SMALL_LIMITS,
+  BLIND_SPANS,
   ...SEASONS,
 ];

@@ -36,6 +36,7 @@ export interface ObstacleInput {
   readonly name: string;
   readonly about: string;
   readonly load: Load;
+  readonly arrivals?: PlantModel["arrivals"];
   readonly application?: ApplicationModel;
   readonly cluster?: Partial<ClusterModel>;
   readonly telemetry?: Partial<TelemetryModel>;
@@ -70,6 +71,7 @@ export function obstacle(input: ObstacleInput): ObstacleModel {
       startMs: START_MS,
       cluster: { ...CLUSTER, ...input.cluster },
       telemetry: { ...TELEMETRY, ...input.telemetry },
+      ...(input.arrivals && { arrivals: input.arrivals }),
       ...(input.incidents && { incidents: input.incidents }),
     },
     ...(input.budgetPods !== undefined && { budgetPods: input.budgetPods }),

@@ -2,8 +2,8 @@ import { seededRng } from "@tradewind/core/rng.ts";
 import type { Rng } from "@tradewind/core/rng.ts";
 
 /**
- * Arrivals of one route: a Poisson process whose rate is constant within each second. Gaps are drawn from a stream of its
- * own, so that they depend on the seed and the rate alone.
+ * Arrivals of one route: a Poisson process whose rate is constant within each second, or one request whenever the rate adds up to
+ * the next whole one. What is random comes from a stream of its own, so that it depends on the seed and the rate alone.
  */
 export class ArrivalStream {
   /** Requests begun so far. */
@@ -12,15 +12,18 @@ export class ArrivalStream {
   /** Requests per ms, by second of the run. */
   private readonly rates: Float64Array;
 
+  private readonly isEven: boolean;
+
   /** @param requestsPerSecond by second of the run */
-  constructor(requestsPerSecond: Float64Array, seed: number) {
+  constructor(requestsPerSecond: Float64Array, seed: number, isEven: boolean) {
+    this.isEven = isEven;
     this.rng = seededRng(seed);
     this.rates = requestsPerSecond.map((rate) => rate / 1e3);
   }
 
   /** The time of the next arrival after `nowMs`; Infinity when the run is over before. */
   nextAfter(nowMs: number): number {
-    let left = -Math.log1p(-this.rng());
+    let left = this.expectedUntilNext();
     let fromMs = nowMs;
     for (let second = Math.floor(nowMs / 1e3); second < this.rates.length; second += 1) {
       const rate = this.rates[second] ?? 0;
@@ -31,5 +34,11 @@ export class ArrivalStream {
       fromMs = endMs;
     }
     return Infinity;
+  }
+
+  /** Requests that come in the mean until the next one does. */
+  private expectedUntilNext(): number {
+    if (this.isEven) return this.count === 0 ? this.rng() : 1;
+    return -Math.log1p(-this.rng());
   }
 }

@@ -15,6 +15,14 @@ export class CallQueue {
     this.length += 1;
   }
 
+  /** @param next column of links of the pool */
+  prepend(call: number, next: Int32Array): void {
+    next[call] = this.head;
+    if (this.tail === NONE) this.tail = call;
+    this.head = call;
+    this.length += 1;
+  }
+
   /** Only called when a call waits. */
   shift(next: Int32Array): number {
     const call = this.head;

@@ -2,7 +2,7 @@ import { SPAN_KIND } from "@tradewind/predictor/window/span.ts";
 import { CallPool, NOBODY, PHASE } from "./call-pool.ts";
 import { EventHeap } from "./event-heap.ts";
 import { NO_INDEX } from "./program.ts";
-import type { CallSpec, Program } from "./program.ts";
+import type { CallSpec, Periodic, Program } from "./program.ts";
 import { derive, uniformOf } from "./random.ts";
 import type { Recorder, SpanFacts } from "./recorder.ts";
 import { ServiceState } from "./server.ts";
@@ -10,6 +10,8 @@ import type { ConnectionPool, Server } from "./server.ts";
 
 /** The call is waited for by a client outside. */
 export const CLIENT = -2;
+/** Caller of what pods do by the clock. */
+const PLATFORM = -3;
 
 /** Kinds of events by the low bits of a slot; the rest is the number of the processor, call or route. */
 export const SLOT = { processor: 0, timer: 1, timeout: 2, arrival: 3 } as const;
@@ -64,11 +66,25 @@ export abstract class CallerSide {
     const compiled = this.program.routes[route];
     if (compiled === undefined) return;
     const call = this.newCall(compiled.spec, key);
+    this.ofRoute(call, route, number);
+    this.attempt(call);
+  }
+
+  /** What the pod does now by the clock. @param number of times that it has done so before */
+  periodic(server: Server, { route, spec }: Periodic, number: number, key: number): void {
+    const call = this.newCall(spec, key);
+    this.calls.caller[call] = PLATFORM;
+    this.calls.server[call] = server.index;
+    if (route !== NO_INDEX) this.ofRoute(call, route, derive(server.index, number) & 0x7fff_ffff);
+    this.attempt(call);
+  }
+
+  private ofRoute(call: number, route: number, number: number): void {
     const { calls } = this;
     calls.parent[call] = CLIENT;
     calls.route[call] = route;
-    if (this.recorder.keeps(derive(key, PURPOSE.balance - 1))) calls.trace[call] = (number % 0x7fff_ffff) + 1;
-    this.attempt(call);
+    const isKept = this.recorder.keeps(derive(this.key(call), PURPOSE.balance - 1));
+    if (isKept) calls.trace[call] = (number % 0x7fff_ffff) + 1;
   }
 
   /** The call reached the callee's side. */
@@ -161,6 +177,9 @@ export abstract class CallerSide {
     const spec = this.specOf(call);
     if (spec.timeoutMs !== Infinity) this.events.remove(slotOf(SLOT.timeout, call));
     this.disconnect(call, spec);
+    const caller = calls.caller[call] ?? NOBODY;
+    const server = this.servers[calls.server[call] ?? NOBODY];
+    if (caller !== PLATFORM) server?.service.keep(caller, server);
     const failed = calls.failed[call] === 1;
     this.recordCall(call, parent, failed);
     if (failed && (calls.attempt[call] ?? 0) < spec.retries) {

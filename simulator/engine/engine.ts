@@ -5,7 +5,7 @@ import { ArrivalStream } from "./arrivals.ts";
 import { SLOT, slotOf } from "./caller-side.ts";
 import { Processor } from "./processor.ts";
 import type { ProcessorSize } from "./processor.ts";
-import type { Program } from "./program.ts";
+import type { Program, Periodic } from "./program.ts";
 import { derive, uniformOf } from "./random.ts";
 import type { Recorder } from "./recorder.ts";
 import { Server } from "./server.ts";
@@ -48,11 +48,12 @@ export class Engine {
   }
 
   /** Starts the arrivals of all routes. @param requestsPerSecond of all routes together, by second of the run */
-  load(requestsPerSecond: Float64Array): void {
+  load(requestsPerSecond: Float64Array, arrivals: "poisson" | "even" = "poisson"): void {
     this.options.program.routes.forEach(({ key, share }, route) => {
       const stream = new ArrivalStream(
         requestsPerSecond.map((rate) => rate * share),
         derive(key, this.options.seed),
+        arrivals === "even",
       );
       this.streams[route] = stream;
       this.keys[route] = derive(derive(key, 1), this.options.seed);
@@ -74,6 +75,10 @@ export class Engine {
       sidecar === undefined ? undefined : this.processor(sidecar, host, sidecar.threads, derive(key, 1));
     const server = new Server(traffic.servers.length, state, host, main, proxy);
     traffic.servers.push(server);
+    state.compiled.periodic.forEach((periodic, index) => {
+      const own = derive(key, 2 + index);
+      this.repeat(server, periodic, own, 0, this.nowMs + periodic.everyMs * uniformOf(own));
+    });
     return server;
   }
 
@@ -117,6 +122,14 @@ export class Engine {
     this.nextAudit = this.eventCount + (this.options.auditEvery ?? Infinity);
     const problem = findProblem(this.traffic, this.processors);
     if (problem !== undefined) throw new Error(`at ${this.nowMs} ms ${problem}`);
+  }
+
+  private repeat(server: Server, periodic: Periodic, key: number, number: number, atMs: number): void {
+    this.agenda.at(atMs, () => {
+      if (this.processors[server.main.slot >> 2] !== server.main) return;
+      this.traffic.periodic(server, periodic, number, derive(key, number));
+      this.repeat(server, periodic, key, number + 1, atMs + periodic.everyMs);
+    });
   }
 
   private deal(slot: number): void {

@@ -98,10 +98,11 @@ export class Processor {
     return this.usedMs + this.speed * this.running.length * (nowMs - this.lastMs);
   }
 
-  /** Starts a job of `calls.demandMs[job]` of CPU time, or lets it wait for a thread. */
-  submit(job: number, nowMs: number): void {
+  /** Starts a job of `calls.demandMs[job]` of CPU time, or lets it wait for a thread: behind all others, or before them. */
+  submit(job: number, nowMs: number, isFirst = false): void {
     if (this.running.length >= this.threads) {
-      this.waiting.append(job, this.calls.next);
+      if (isFirst) this.waiting.prepend(job, this.calls.next);
+      else this.waiting.append(job, this.calls.next);
       return;
     }
     this.advance(nowMs);

@@ -37,6 +37,16 @@ export interface Operation {
   /** Name of its SERVER span. */
   readonly name: string;
   readonly steps: readonly Step[];
+  /** Steps before which its span begins and ends; Infinity: it ends after all of them. */
+  readonly span: { readonly from: number; readonly to: number };
+}
+
+/** What each pod of a service does by the clock. */
+export interface Periodic {
+  readonly spec: CallSpec;
+  /** `NO_INDEX`: nobody asked for it. */
+  readonly route: number;
+  readonly everyMs: number;
 }
 
 export interface CompiledRoute {
@@ -55,6 +65,7 @@ export interface CompiledService {
   /** Rows of the CPU time of the proxy; `NO_INDEX` without one. */
   readonly inbound: number;
   readonly outbound: number;
+  readonly periodic: readonly Periodic[];
 }
 
 /** An application with numbers in place of names. */
@@ -69,7 +80,7 @@ export interface Program {
   readonly network: number;
 }
 
-/** @throws RangeError when the model names a service, operation or pool that does not exist */
+/** @throws RangeError when the model names a service, operation, route or pool that does not exist, or has a span that is in pieces */
 export function compile(model: ApplicationModel, defaultObjectiveMs: number): Program {
   return new Compiler(model).compile(defaultObjectiveMs);
 }
@@ -98,6 +109,7 @@ class Compiler {
         service: number,
         name,
         steps: steps.map((step) => this.step(service, step)),
+        span: spanOf(`${service.name} ${name}`, steps),
       })),
     );
     return {
@@ -118,7 +130,7 @@ class Compiler {
   }
 
   private service(model: ServiceModel): CompiledService {
-    const { name, pools, sidecar } = model;
+    const { name, periodic = [], pools, sidecar } = model;
     const outbound = sidecar?.outboundMs;
     return {
       model,
@@ -126,7 +138,18 @@ class Compiler {
       pools: Object.values(pools ?? {}),
       inbound: sidecar === undefined ? NO_INDEX : this.samplers.add(sidecar.inboundMs),
       outbound: outbound === undefined ? NO_INDEX : this.samplers.add(outbound),
+      periodic: periodic.map(({ everySeconds, operation, route }) => ({
+        spec: this.spec(undefined, { service: name, operation }, route === undefined),
+        route: route === undefined ? NO_INDEX : this.route(route),
+        everyMs: 1e3 * everySeconds,
+      })),
     };
+  }
+
+  private route(name: string): number {
+    const index = this.model.routes.findIndex((route) => route.name === name);
+    if (index === -1) throw new RangeError(`there is no route '${name}'`);
+    return index;
   }
 
   private step(caller: ServiceModel, step: StepModel): Step {
@@ -182,6 +205,17 @@ function poolOf({ name, pools }: ServiceModel, pool: string | undefined): number
   const index = Object.keys(pools ?? {}).indexOf(pool);
   if (index === -1) throw new RangeError(`service '${name}' has no pool '${pool}'`);
   return index;
+}
+
+function spanOf(operation: string, steps: readonly StepModel[]): Operation["span"] {
+  const places = steps.map((step) => (step.kind === "cpu" ? step.span : undefined));
+  const from = places.findLastIndex((place) => place === "before") + 1;
+  const first = places.indexOf("after");
+  const to = first === -1 ? Infinity : first;
+  if (places.some((place, at) => (at < from && place !== "before") || (at >= to && place !== "after"))) {
+    throw new RangeError(`steps before and after the span of '${operation}' are not its first and last`);
+  }
+  return { from, to };
 }
 
 const operationKey = (service: string, operation: string): string => `${service}\n${operation}`;

@@ -2,6 +2,7 @@ import { CallQueue } from "./call-queue.ts";
 import type { Machine } from "./machine.ts";
 import type { Processor } from "./processor.ts";
 import type { CompiledService } from "./program.ts";
+import type { ServiceModel } from "../model/application-model.ts";
 
 /** Connections of one container to one callee or to one dependency. */
 export class ConnectionPool {
@@ -43,6 +44,7 @@ export class Server {
   readonly threadLimit: number;
   /** See `ServiceModel`. */
   readonly endsWithCaller: boolean;
+  readonly begunFirst: boolean;
   /** Most requests at once; Infinity without a limit. */
   readonly queueLimit: number;
   busyThreads = 0;
@@ -68,6 +70,7 @@ export class Server {
     this.threadLimit =
       model.consumer?.concurrency ?? (model.blocking === true ? (model.threads ?? Infinity) : Infinity);
     this.endsWithCaller = model.endsWithCaller ?? false;
+    this.begunFirst = model.begunFirst ?? false;
     this.queueLimit = model.queueLimit ?? Infinity;
     this.baseBytes = model.memory?.baseBytes ?? 0;
     this.perRequestBytes = model.memory?.perRequestBytes ?? 0;
@@ -113,7 +116,9 @@ export class ServiceState {
   /** Messages that no consumer has taken yet. */
   readonly queue = new CallQueue();
   readonly isConsumer: boolean;
-  private readonly balancing: "random" | "round-robin" | "least-connections";
+  private readonly balancing: NonNullable<ServiceModel["balancing"]>;
+  /** Pods that each caller has free connections to, the one used last at the end. */
+  private readonly kept = new Map<number, Server[]>();
   private turn = 0;
 
   constructor(compiled: CompiledService) {
@@ -132,12 +137,22 @@ export class ServiceState {
   }
 
   /** The endpoint for a request, by the service's way of balancing; undefined when there is none. */
-  choose(share: number): Server | undefined {
+  choose(share: number, caller: number): Server | undefined {
     const { balancing, endpoints } = this;
     if (balancing === "least-connections") return this.leastBusy(share);
-    if (balancing === "random") return endpoints[Math.floor(share * endpoints.length)];
+    const random = endpoints[Math.floor(share * endpoints.length)];
+    if (balancing === "random") return random;
+    if (balancing === "kept-connections") return this.connected(caller) ?? random;
     this.turn = (this.turn + 1) % Math.max(1, endpoints.length);
     return endpoints[this.turn];
+  }
+
+  /** The caller has its answer: the connection is free. */
+  keep(caller: number, server: Server): void {
+    if (this.balancing !== "kept-connections") return;
+    const kept = this.kept.get(caller);
+    if (kept === undefined) this.kept.set(caller, [server]);
+    else kept.push(server);
   }
 
   /** A consumer that can take one more message; undefined when all are busy. */
@@ -147,6 +162,14 @@ export class ServiceState {
       this.turn = (this.turn + 1) % endpoints.length;
       const server = endpoints[this.turn];
       if (server !== undefined && server.alive && server.busyThreads < server.threadLimit) return server;
+    }
+    return undefined;
+  }
+
+  private connected(caller: number): Server | undefined {
+    const kept = this.kept.get(caller) ?? [];
+    for (let server = kept.pop(); server !== undefined; server = kept.pop()) {
+      if (server.alive && this.endpoints.includes(server)) return server;
     }
     return undefined;
   }

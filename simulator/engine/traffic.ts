@@ -66,7 +66,8 @@ export class Traffic extends CallerSide {
       return;
     }
     const share = uniformOf(derive(this.key(call), PURPOSE.balance + (calls.attempt[call] ?? 0)));
-    const server = service.choose(share);
+    const { caller, server: chosen } = calls;
+    const server = this.servers[chosen[call] ?? NOBODY] ?? service.choose(share, caller[call] ?? NOBODY);
     if (server === undefined || !server.alive || server.inFlight >= server.queueLimit) {
       calls.failed[call] = 1;
       this.sendBack(call);
@@ -112,17 +113,20 @@ export class Traffic extends CallerSide {
 
   /** Goes on with the operation until it has to wait. */
   private run(call: number, server: Server): void {
-    const { steps } = this.operationOf(call);
+    const { span, steps } = this.operationOf(call);
     for (;;) {
-      const step = steps[this.calls.step[call] ?? 0];
+      const place = this.calls.step[call] ?? 0;
+      const step = steps[place];
+      if (place === span.from && place > 0) this.calls.servedMs[call] = this.nowMs;
       const isInVain = server.endsWithCaller && this.isGivenUp(call);
       if (isInVain) this.calls.failed[call] = 1;
       if (step === undefined || isInVain) {
         this.answer(call, server);
         return;
       }
+      if (place === span.to) this.recordServed(call);
       if (this.waits(call, server, step)) return;
-      this.calls.step[call] = (this.calls.step[call] ?? 0) + 1;
+      this.calls.step[call] = place + 1;
     }
   }
 
@@ -146,7 +150,7 @@ export class Traffic extends CallerSide {
     if (!(demandMs > 0)) return false;
     calls.phase[call] = PHASE.running;
     calls.demandMs[call] = demandMs;
-    server.main.submit(call, this.nowMs);
+    server.main.submit(call, this.nowMs, server.begunFirst && (calls.step[call] ?? 0) > 0);
     return true;
   }
 
@@ -211,13 +215,16 @@ export class Traffic extends CallerSide {
     server.inFlight -= 1;
     if (server.waiting.length > 0) calls.wake(server.waiting.shift(calls.next));
     else server.busyThreads -= 1;
-    if ((calls.trace[call] ?? 0) !== 0) this.recordServed(call);
+    const { span } = this.operationOf(call);
+    const place = calls.step[call] ?? 0;
+    if (place >= span.from && place <= span.to) this.recordServed(call);
     this.sendBack(call);
     this.feed(server);
   }
 
   private recordServed(call: number): void {
     const { calls, facts } = this;
+    if ((calls.trace[call] ?? 0) === 0) return;
     const { name, service } = this.operationOf(call);
     const { isMessage } = this.specOf(call);
     const above = calls.parentSpan[call] ?? 0;

@@ -20,8 +20,12 @@ export interface CallModel {
 
 /** What an operation does, one step after the other. */
 export type StepModel =
-  /** Work on the CPU, ms of one core. */
-  | { readonly kind: "cpu"; readonly time: Distribution }
+  /**
+   * Work on the CPU, ms of one core. `span`: done before the operation's span begins or after it has ended (default: within it), as
+   * a request's bytes are read before a handler is called and its answer is written after it. What waits for the CPU there waits
+   * outside of the span; callers and users wait all the same. Such steps are the first and the last of an operation.
+   */
+  | { readonly kind: "cpu"; readonly time: Distribution; readonly span?: "before" | "after" }
   /**
    * Waits for what lies outside of the application: a database, a store, another company. `traced`: the caller has a
    * CLIENT span for it (default true); else it counts as the caller's self time.
@@ -77,6 +81,14 @@ export interface SidecarModel extends ContainerModel {
   readonly memoryBytes: number;
 }
 
+/** What every pod does by the clock, from a random moment after its start on. */
+export interface PeriodicModel {
+  readonly operation: string;
+  readonly everySeconds: number;
+  /** Name of the route that it is a request of, as a probe is; absent: nobody asked for it, and it has no span. */
+  readonly route?: string;
+}
+
 export interface ServiceModel {
   readonly name: string;
   readonly operations: Readonly<Record<string, readonly StepModel[]>>;
@@ -91,6 +103,8 @@ export interface ServiceModel {
    * once begun is done.
    */
   readonly endsWithCaller?: boolean;
+  /** A request that has begun gets the next free thread, as a goroutine does that was just made ready. Default: they take turns. */
+  readonly begunFirst?: boolean;
   /** Most requests in a container at once; more are refused. Default: no limit. */
   readonly queueLimit?: number;
   readonly memory?: MemoryModel;
@@ -100,8 +114,13 @@ export interface ServiceModel {
   readonly pools?: Readonly<Record<string, number>>;
   /** Pods at the start of a run. */
   readonly replicas: number;
-  /** How callers choose a pod. Default random. */
-  readonly balancing?: "random" | "round-robin" | "least-connections";
+  /**
+   * How callers choose a pod. Default random. `kept-connections`: each caller (all users are one) sends a request on the free
+   * connection that it used last, as pools of HTTP clients do, and opens one to a random pod where none is free.
+   */
+  readonly balancing?: "random" | "round-robin" | "least-connections" | "kept-connections";
+  /** Housekeeping and probes. */
+  readonly periodic?: readonly PeriodicModel[];
   /**
    * Takes messages from one queue of the service, `concurrency` at once in each pod, instead of getting them at once.
    * The queue survives pods.
@@ -115,7 +134,7 @@ export interface RouteModel {
   readonly name: string;
   readonly service: string;
   readonly operation: string;
-  /** Share of all requests; the shares of all routes add up to 1. */
+  /** Share of all requests; the shares of all routes add up to 1. 0: only what pods do by the clock. */
   readonly share: number;
   /** The latency that this route is judged by; default: the application's. */
   readonly objectiveMs?: number;

@@ -91,6 +91,8 @@ export interface TelemetryModel {
 export interface PlantModel {
   readonly application: ApplicationModel;
   readonly load: Load;
+  /** Requests of a route come by chance (a Poisson process) or, as from a load generator, at even distances. Default `poisson`. */
+  readonly arrivals?: "poisson" | "even";
   readonly seconds: number;
   /** Start of the run, ms since the Unix epoch; a multiple of a minute. */
   readonly startMs: number;

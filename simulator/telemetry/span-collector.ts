@@ -1,4 +1,5 @@
 import { SpanBatch } from "@tradewind/predictor/window/span.ts";
+import { USER_AGENT } from "@tradewind/predictor/window/user-agent.ts";
 import type { SpanResource } from "@tradewind/predictor/window/span.ts";
 import type { SpanFacts } from "../engine/recorder.ts";
 
@@ -46,6 +47,7 @@ export class SpanCollector {
     batch.kind[index] = kind;
     batch.error[index] = span.failed ? 1 : 0;
     batch.adjustedCount[index] = this.statedCount;
+    batch.userAgent[index] = USER_AGENT.unknown;
     batch.resource[index] = this.place(span.service, batch);
     batch.names[index] = name;
   }

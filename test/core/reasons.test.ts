@@ -66,7 +66,38 @@ const EXAMPLES: readonly (readonly [Reason, string])[] = [
     { code: "expected-misses", overRatio: 0.021, loadRatio: 1.2, loadErrorRatio: 0.1, forecast: "line" },
     "expects 2 % of the requests over the objective at 1.20 times the load (± 10 %, forecast 'line')",
   ],
+  [
+    {
+      code: "miss-unexplained",
+      percentile: 0.95,
+      latencySeconds: 1.09,
+      objectiveSeconds: 0.05,
+      overRatio: 0.46,
+      expectedRatio: 0.02,
+      windows: 3,
+      services: ["frontend"],
+    },
+    "46 % of the requests are over the objective for 3 windows where the models expect 2 %: not explained by them, frontend grows at its CPU limit",
+  ],
+  [
+    {
+      code: "miss-unexplained",
+      percentile: 0.95,
+      latencySeconds: 1.09,
+      objectiveSeconds: 0.05,
+      route: "GET /dispatch",
+      overRatio: 0.46,
+      expectedRatio: 0.02,
+      windows: 3,
+      services: [],
+    },
+    "46 % of the requests of 'GET /dispatch' are over the objective for 3 windows where the models expect 2 %: not explained by them, no service on the route is at its CPU limit",
+  ],
   [{ code: "cheapest" }, "cheapest"],
+  [
+    { code: "at-cpu-limit", throttledRatio: 0.99 },
+    "99 % of its CPU time is throttled in a miss that the models do not explain: grows without them",
+  ],
   [
     { code: "memory-peak", fromBytes: 2 ** 30, toBytes: 2 ** 28, peakRatio: 1.3 },
     "memory 1024 → 256 MiB each: 1.3 times the most used",

@@ -29,10 +29,11 @@ export function deployment(
     requests?: Record<string, string>;
     limits?: Record<string, string>;
     podLabels?: Record<string, string>;
+    probes?: object;
     replicas?: number;
   } = {},
 ): KubeObject {
-  const { spec, status, env, requests, limits, podLabels, replicas = 2, ...metadata } = facts;
+  const { spec, status, env, requests, limits, podLabels, probes, replicas = 2, ...metadata } = facts;
   return {
     metadata: { name, namespace: "shop", uid: `deployment-${name}`, ...metadata },
     spec: {
@@ -41,7 +42,9 @@ export function deployment(
       template: {
         metadata: { creationTimestamp: null, labels: { app: name, ...podLabels } },
         spec: {
-          containers: [{ name: "main", image: "shop/main:1", env, resources: { requests, limits } }],
+          containers: [
+            { name: "main", image: "shop/main:1", env, resources: { requests, limits }, ...probes },
+          ],
         },
       },
       ...spec,

@@ -18,6 +18,8 @@ export class RunningApplication {
   replicas = { frontend: 1, geo: 2 };
   /** Hash of the pod template that all pods run. */
   revision = "one";
+  /** What the kubelet asks every pod for. */
+  probePaths: readonly string[] = [];
   /** CPU that each pod uses, in cores. */
   podUsageCores = 0.3;
   private traces = 0;
@@ -86,13 +88,23 @@ export class RunningApplication {
       resource: { attributes: [{ key: "service.name", value: { stringValue: service } }] },
       scopeSpans: [{ spans: list }],
     }));
-    const answer = await fetch(`${otlp}/v1/traces`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ resourceSpans }),
-    });
-    if (!answer.ok) throw new Error(`OTLP answered ${answer.status}`);
-    await answer.arrayBuffer();
+    await post(otlp, resourceSpans);
+  }
+
+  /** Sends a probe of the frontend that was answered just now, as instrumentation does that does not note who asks. */
+  async sendProbe(otlp: string, path: string): Promise<void> {
+    this.traces += 1;
+    const endNs = BigInt(Date.now()) * 1_000_000n;
+    const span = {
+      traceId: this.traces.toString(16).padStart(32, "c"),
+      spanId: this.traces.toString(16).padStart(16, "d"),
+      name: `GET ${path}`,
+      kind: 2,
+      startTimeUnixNano: String(endNs - 1_000_000n),
+      endTimeUnixNano: String(endNs),
+    };
+    const attributes = [{ key: "service.name", value: { stringValue: "frontend" } }];
+    await post(otlp, [{ resource: { attributes }, scopeSpans: [{ spans: [span] }] }]);
   }
 
   async stop(): Promise<void> {
@@ -127,6 +139,7 @@ export class RunningApplication {
         replicasWanted: count,
         replicasReady: count,
         revision: this.revision,
+        probePaths: [...this.probePaths],
         pods: Array.from({ length: count }, (_, pod) => ({
           uid: `uid-${service}-${pod}`,
           name: `${service}-${pod}`,
@@ -139,4 +152,14 @@ export class RunningApplication {
       })),
     };
   }
+}
+
+async function post(otlp: string, resourceSpans: readonly object[]): Promise<void> {
+  const answer = await fetch(`${otlp}/v1/traces`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ resourceSpans }),
+  });
+  if (!answer.ok) throw new Error(`OTLP answered ${answer.status}`);
+  await answer.arrayBuffer();
 }

@@ -27,9 +27,13 @@ const calm = {
   networkMs: fixed(0.25),
 };
 
+const CLUSTER = { nodes: 1, nodeCores: 256, nodeMemoryBytes: 64e9, podStartMs: fixed(10_000) };
+
 function calmWorld(parts: WorldParts = {}): World {
-  const cluster = { nodes: 1, nodeCores: 256, nodeMemoryBytes: 64e9, podStartMs: fixed(10_000) };
-  return worldOf(calm, { ...parts, model: { load: () => 40, seconds: 300, cluster, ...parts.model } });
+  return worldOf(calm, {
+    ...parts,
+    model: { load: () => 40, seconds: 300, cluster: CLUSTER, ...parts.model },
+  });
 }
 
 /** The windows of consecutive intervals of 15 s from the start on, each read 10 s after its end. */
@@ -204,6 +208,21 @@ describe("windows of a simulated application", () => {
     expect(doors[6]?.containers[0]?.cpuUsageCores).toBeCloseTo(0.12, 1);
     // Read at 25, 40, … 130 s: gone at the failed scrapes of 60 and 75 s, back at 105 s, the second good one.
     expect([shown.indexOf(undefined), shown.lastIndexOf(undefined)]).toEqual([3, 5]);
+  });
+
+  it("have no CPU of a pod that became ready in their second half, and all of it from the next window on", () => {
+    const world = calmWorld({ model: { cluster: { ...CLUSTER, podStartMs: fixed(13_000) } } });
+    // Asked for at 25 s, ready at 38 s: read at 40 and 45 s, a third of the window.
+    const sets = windowsOf(world, 4, (index) => {
+      if (index === 0) world.setReplicas("last", 2);
+    });
+    const used = sets.map((set) =>
+      windowOf(set, "last").containers.map(({ cpuUsageCores }) => cpuUsageCores !== undefined),
+    );
+    expect(used.slice(2)).toEqual([
+      [true, false],
+      [true, true],
+    ]);
   });
 
   it("metrics-server shows a scrape only after its delay", () => {

@@ -113,7 +113,10 @@ export class ApplicationCost {
 
   /** Expected share of the route's requests that are over its objective. */
   overOf(route: number): number {
-    return this.expected(route, shareOver);
+    let stalled = 0;
+    for (const service of new Set(this.servicesOf(route)))
+      stalled += this.prices.stalledOf(route, service, this.sizeOf(service));
+    return Math.min(1, this.expected(route, shareOver) + stalled);
   }
 
   /** Every route is expected to stay within its error budget. */

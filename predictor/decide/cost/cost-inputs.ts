@@ -1,6 +1,7 @@
 import type { Prices } from "@tradewind/core/contract/prices.ts";
 import type { Size } from "../../facts/size.ts";
 import type { ChangeInterval, ContainerPlace } from "../../models/queue/change-interval.ts";
+import type { StallPlace } from "../../models/queue/cpu-bursts.ts";
 import type { OwnTime } from "../../models/queue/tracked-profile.ts";
 import type { FlowGraph } from "../../models/route/call-graph.ts";
 import type { LoadOutlook } from "../learn/outlook.ts";
@@ -58,6 +59,8 @@ export interface ServiceToSize {
   readonly runningCores?: number;
   /** What its pods take of nodes; absent where it has no workload here. */
   readonly pods?: PodRoom;
+  /** Share of its requests that its CPU quota alone takes over an objective; absent where it has no CPU limit. */
+  readonly stalled?: (place: StallPlace) => number;
   /** Absent where it has no model: then its own time stays as measured. */
   readonly own?: OwnTimes;
   /** By node class; absent where all nodes are equally fast. Nothing of it decides. */

@@ -3,6 +3,7 @@ import type { Prices } from "@tradewind/core/contract/prices.ts";
 import type { Size } from "../../facts/size.ts";
 import type { OwnTime } from "../../models/queue/tracked-profile.ts";
 import type { CostOptions, RouteToHold, ServiceToSize } from "./cost-inputs.ts";
+import { CFS_PERIOD_SECONDS } from "../../models/queue/queue-curve.ts";
 import { expectedLoss } from "./route-cost.ts";
 
 /** Price per hour of one of its containers. */
@@ -63,13 +64,29 @@ export class SizePrices {
     return this.leastOf(service, size) + this.warmUpOf(service, size);
   }
 
-  /** The same but for what is missed. CPU that containers have not given back yet is paid for. */
+  /** The same but for what warm-up misses. CPU that containers have not given back yet is paid for, and so is what CPU quotas hold up. */
   leastOf(service: number, size: Size): number {
-    const { changeRatio, lateRatio, prices } = this.options;
+    const { changeRatio, lateRatio, missPerHour, prices } = this.options;
     const { base = size, runningCores = 0 } = this.services[service] ?? {};
     const change = changeRatio * changedPerHour(base, size, prices);
     const late = lateRatio * size.replicas * Math.max(0, runningCores - size.cpuCores) * prices.cpuCoreHour;
-    return costPerHour(size, prices) + change + late;
+    let stalled = 0;
+    for (const route of this.routesOf[service] ?? [])
+      stalled += weightedLoss(this.routes[route], this.stalledOf(route, service, size), this.options.budget);
+    return costPerHour(size, prices) + change + late + missPerHour * stalled;
+  }
+
+  /** Share of a route's requests that the CPU quota of a service at a size takes over the objective, over the loads that may come. */
+  stalledOf(route: number, service: number, size: Size): number {
+    const { requestsPerSecond = 0, stalled } = this.services[service] ?? {};
+    const { objectiveSeconds = 1 } = this.routes[route] ?? {};
+    if (stalled === undefined || objectiveSeconds >= CFS_PERIOD_SECONDS) return 0;
+    let share = 0;
+    for (const { factor, weight } of this.options.loads) {
+      const load = (factor * requestsPerSecond) / Math.max(1, size.replicas);
+      share += weight * stalled({ cpuLimitCores: size.cpuCores, requestsPerSecond: load, objectiveSeconds });
+    }
+    return share;
   }
 
   /**

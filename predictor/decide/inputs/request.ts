@@ -48,6 +48,8 @@ export interface Known {
   readonly awaited: ReadonlySet<string>;
   /** Services of which nothing is taken. */
   readonly toKeep: ReadonlySet<string>;
+  /** CPU of all containers that measured misses ask for, cores by service, see {@link growthAtLimit}. */
+  readonly grownCores: ReadonlyMap<string, number>;
   readonly residuals: Residuals;
   /** What node classes cost a request, and the CPU that nodes of each have left, cores. Both empty where they are all equally fast. */
   readonly classLogs: ClassLogs;

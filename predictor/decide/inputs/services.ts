@@ -4,6 +4,7 @@ import type { Window } from "@tradewind/core/contract/window.ts";
 import { hasCpuLimits } from "@tradewind/core/main-containers.ts";
 import { changeInterval } from "../../models/queue/change-interval.ts";
 import type { ContainerPlace } from "../../models/queue/change-interval.ts";
+import { stalledShares } from "../../models/queue/cpu-bursts.ts";
 import { demandOf, isCalibrated, predictOwnTime, withDemand } from "../../models/queue/tracked-profile.ts";
 import type { ProfileState } from "../../models/queue/tracked-profile.ts";
 import { ProfileTails } from "../../models/queue/profile-tails.ts";
@@ -50,6 +51,7 @@ export function serviceToSize(one: Observation, request: CostRequest, known: Kno
   if (own === undefined) return { ...common, floor: base, ceiling: base, stepCpuCores: 0 };
   const stepCpuCores = one.resizable.cpu ? one.spec.cpu.stepCores : 0;
   const ownChange = ownChangeOf(one, request.context.application, known);
+  const stalled = stalledOf(one, known);
   return {
     ...common,
     ...bounds(one, base, request, known),
@@ -57,6 +59,7 @@ export function serviceToSize(one: Observation, request: CostRequest, known: Kno
     ...(speeds && ownOf && { elsewhere: elsewhereOf(speeds, ownOf, bounded(one, 1), known) }),
     warmUpFactor: known.models.get(service)?.warmUpFactor ?? known.warmUpFactor ?? UNSEEN_WARM_UP,
     own,
+    ...(stalled && { stalled }),
     ...(ownChange && { ownChange }),
   };
 }
@@ -150,6 +153,14 @@ function ownTimesOf(
       residual?.apply(place, out);
     };
   };
+}
+
+function stalledOf(one: Observation, { models }: Known): ServiceToSize["stalled"] {
+  const { bursts, profile } = models.get(one.service) ?? {};
+  const taken = profile && demandOf(profile);
+  if (bursts === undefined || taken === undefined || one.window === undefined || !hasCpuLimits(one.window))
+    return undefined;
+  return stalledShares(bursts, taken);
 }
 
 interface Curve {

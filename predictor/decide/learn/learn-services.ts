@@ -2,6 +2,8 @@ import { hasCpuLimits, mainContainers, meanOfKnown } from "@tradewind/core/main-
 import type { Window } from "@tradewind/core/contract/window.ts";
 import { hold } from "../../models/residual/held.ts";
 import { surroundingsOf } from "../../models/residual/inputs.ts";
+import { burstsAfter } from "../../models/queue/cpu-bursts.ts";
+import type { ThrottledContainer } from "../../models/queue/cpu-bursts.ts";
 import { emptyProfile, track, withDemand } from "../../models/queue/tracked-profile.ts";
 import type { ProfileObservation, ProfileState } from "../../models/queue/tracked-profile.ts";
 import { costOfMix, mixOf } from "../../node-classes/class-mix.ts";
@@ -86,6 +88,7 @@ function serviceAfter(
   const killedMs = containers.some(({ oomKills = 0 }) => oomKills > 0) ? window.endMs : had.killedMs;
   const { rising } = withoutStarted(had, window, lesson);
   const isTaken = observation !== undefined && !isUntypical;
+  const bursts = burstsAfter(isAfterDeploy ? undefined : had.bursts, throttledContainers(window));
   // A deploy is one to the first window of it that is taken in.
   const learnt = isTaken ? revision : had.revision;
   return {
@@ -101,9 +104,26 @@ function serviceAfter(
     ...(warmUpFactor !== undefined && { warmUpFactor }),
     ...(killedMs !== undefined && { killedMs }),
     ...(rising && { rising }),
+    ...(bursts && { bursts }),
+    ...(had.grownAtLimit && { grownAtLimit: had.grownAtLimit }),
     ...(had.onClasses && { onClasses: had.onClasses }),
   };
 }
+
+/** Its containers whose use and throttling under a CPU limit were measured. */
+const throttledContainers = (window: Window): ThrottledContainer[] =>
+  mainContainers(window).flatMap(({ cpuLimitCores, cpuThrottledRatio: throttledRatio, cpuUsageCores }) =>
+    cpuLimitCores === undefined || throttledRatio === undefined || cpuUsageCores === undefined
+      ? []
+      : [
+          {
+            cpuLimitCores,
+            cpuUsageCores,
+            throttledRatio,
+            windowSeconds: (window.endMs - window.startMs) / 1e3,
+          },
+        ],
+  );
 
 /** The profile after a window; without it where its numbers are so far off that the filter overflows. */
 function tracked(before: ProfileState, observation: ProfileObservation): ProfileState {
@@ -126,7 +146,9 @@ export function profileObservation(
   if (replicasReady === 0) return undefined;
   const windowSeconds = (endMs - startMs) / 1e3;
   const requests = (requestsPerSecond ?? 0) * windowSeconds;
-  const usage = meanOfKnown(containers.map((each) => each.cpuUsageCores));
+  const usage = isShareKnown(window, 1e3 * youngSeconds)
+    ? meanOfKnown(containers.map((each) => each.cpuUsageCores))
+    : undefined;
   const throttled = meanOfKnown(containers.map((each) => each.cpuThrottledRatio));
   return {
     atMs: endMs,
@@ -148,6 +170,16 @@ export function profileObservation(
     youngShare: youngShare(window, replicasReady, 1e3 * youngSeconds),
   };
 }
+
+/**
+ * The containers whose CPU was measured had an equal share of the requests. Those that have just started are not measured, and how many
+ * requests they took from the others is not known.
+ */
+const isShareKnown = (window: Window, youngMs: number): boolean =>
+  !mainContainers(window).some(
+    ({ cpuUsageCores, startedAtMs }) =>
+      cpuUsageCores === undefined && startedAtMs !== undefined && window.endMs - startedAtMs < youngMs,
+  );
 
 /** Share of the containers that started so recently that they may still warm up. */
 function youngShare(window: Window, replicasReady: number, youngMs: number): number {

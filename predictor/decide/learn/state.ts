@@ -1,5 +1,6 @@
 import { EpochMs, NodeClassName, NonNegative, ServiceName } from "@tradewind/core/contract/quantity.ts";
 import { z } from "zod";
+import { BURST_COUNT } from "../../models/queue/cpu-bursts.ts";
 import { ProfileState } from "../../models/queue/tracked-profile.ts";
 import { HeldSurroundings, shiftHeld } from "../../models/residual/held.ts";
 import { ClassSpeedMemory } from "../../node-classes/class-speeds.ts";
@@ -22,6 +23,8 @@ export const RouteMemory = z.strictObject({
     .array(z.strictObject({ service: ServiceName, perRequest: NonNegative }))
     .max(1_000)
     .optional(),
+  /** Windows in a row in which it missed its objective and the models did not explain it; absent: none. */
+  unexplainedWindows: NonNegative.optional(),
 });
 export type RouteMemory = z.infer<typeof RouteMemory>;
 
@@ -36,6 +39,8 @@ export const ServiceModelMemory = z.strictObject({
   surroundings: HeldSurroundings.optional(),
   /** End of the last window in which a container was killed for lack of memory. */
   killedMs: EpochMs.optional(),
+  /** How unevenly its containers ask for their CPU; absent before any with a limit was measured. */
+  bursts: z.array(z.number()).length(BURST_COUNT).readonly().optional(),
   /** The program that was measured. */
   revision: z.string().max(253).optional(),
   /** Windows measured. */
@@ -45,6 +50,8 @@ export const ServiceModelMemory = z.strictObject({
   warmUpFactor: z.number().min(1).optional(),
   /** More replicas that were decided on and do not all serve yet. */
   rising: z.strictObject({ sinceMs: EpochMs, replicas: NonNegative }).optional(),
+  /** CPU of all containers that a miss asked for which the models did not explain, cores, and the end of the last window that did. */
+  grownAtLimit: z.strictObject({ cores: NonNegative, atMs: EpochMs }).optional(),
   /** Containers by class of their node in the last window: the profile is that of requests on these. Absent where nodes are alike. */
   onClasses: z.record(NodeClassName, NonNegative).optional(),
 });
@@ -83,11 +90,12 @@ export function shiftMemory(memory: CostMemory, at: (ms: number) => number): Cos
       points: outlook.points.map((each) => Object.assign({}, each, { endMs: at(each.endMs) })),
     },
     services: services.map((each) => {
-      const { killedMs, profile, rising, surroundings } = each;
+      const { grownAtLimit, killedMs, profile, rising, surroundings } = each;
       return Object.assign({}, each, {
         profile: profile.atMs === undefined ? profile : { ...profile, atMs: at(profile.atMs) },
         ...(surroundings && { surroundings: shiftHeld(surroundings, at) }),
         ...(killedMs !== undefined && { killedMs: at(killedMs) }),
+        ...(grownAtLimit && { grownAtLimit: { ...grownAtLimit, atMs: at(grownAtLimit.atMs) } }),
         ...(rising && { rising: { sinceMs: at(rising.sinceMs), replicas: rising.replicas } }),
       });
     }),

@@ -11,7 +11,7 @@ import type { CostRequest, Known } from "../inputs/request.ts";
 import { demandCores } from "../inputs/services.ts";
 import type { DemandKnown } from "../inputs/services.ts";
 
-type NeedKnown = DemandKnown & Pick<Known, "awaited">;
+type NeedKnown = DemandKnown & Pick<Known, "awaited" | "grownCores">;
 
 /**
  * Adds CPU until every service has what its use proves necessary, whatever the models make of it, and what requests will ask for
@@ -88,7 +88,13 @@ function neededCores(
   known: NeedKnown,
 ): number {
   const { demand, readyReplicas = 0, resizable, runningContainer, service } = one;
-  const proven = demand === undefined ? 0 : provenCores(demand);
+  // What requests took in the window is a fact, whatever the models make of one.
+  const measured = ((demand?.usageCores ?? 0) * known.outlook.ratio) / settings.mostUtilisation;
+  const proven = Math.max(
+    demand === undefined ? 0 : provenCores(demand),
+    resizable.cpu ? 0 : measured,
+    known.grownCores.get(service) ?? 0,
+  );
   const asked = demandCores(one, known) / settings.mostUtilisation;
   if (known.awaited.has(service) || (resizable.cpu && isUnlimited(one))) return Math.max(proven, asked);
   const running = readyReplicas * (runningContainer?.cpuCores ?? 0);

@@ -44,29 +44,54 @@ export function expect(
   out.variance = Math.max(LEAST_VARIANCE, variance);
 }
 
+/** No parameter is kept. */
+const NONE: ReadonlySet<number> = new Set();
+
 /**
  * Takes in one measured number (Kalman, 1960). An innovation beyond Huber's bound is taken for one with more noise, so that
  * it moves the estimate no more than one at the bound.
  * @param noise variance of the measurement, > 0
+ * @param kept parameters that it says nothing of: their uncertainty counts in what is expected, and neither their value nor
+ * their own covariance changes (Schmidt, 1966)
  * @returns ln of how likely the measurement was, by Huber's distribution and up to a constant
  */
-export function takeIn(estimate: Estimate, measured: number, expected: Expectation, noise: number): number {
+export function takeIn(
+  estimate: Estimate,
+  measured: number,
+  expected: Expectation,
+  noise: number,
+  kept = NONE,
+): number {
   const innovation = measured - expected.value;
   const total = expected.variance + noise;
   const distance = Math.abs(innovation) / Math.sqrt(total);
   const weight = distance > HUBER ? HUBER / distance : 1;
-  correct(estimate, expected.with, (weight / total) * innovation, weight / total);
+  correct(estimate, expected.with, { step: (weight / total) * innovation, lost: weight / total, kept });
   const loss = distance > HUBER ? HUBER * (distance - HUBER / 2) : (distance * distance) / 2;
   return -loss - Math.log(total) / 2;
 }
 
-function correct({ covariance, mean }: Estimate, along: Float64Array, step: number, lost: number): void {
+interface Correction {
+  /** Of the mean, along the covariance with what was measured. */
+  readonly step: number;
+  /** Of the covariance, along the same twice. */
+  readonly lost: number;
+  readonly kept: ReadonlySet<number>;
+}
+
+function correct(
+  { covariance, mean }: Estimate,
+  along: Float64Array,
+  { kept, lost, step }: Correction,
+): void {
   const size = mean.length;
   for (let i = 0; i < size; i += 1) {
-    mean[i] = (mean[i] as number) + step * (along[i] as number);
+    const isKept = kept.has(i);
+    if (!isKept) mean[i] = (mean[i] as number) + step * (along[i] as number);
     for (let j = 0; j < size; j += 1) {
-      const at = i * size + j;
-      covariance[at] = (covariance[at] as number) - lost * (along[i] as number) * (along[j] as number);
+      if (isKept && kept.has(j)) continue;
+      const place = i * size + j;
+      covariance[place] = (covariance[place] as number) - lost * (along[i] as number) * (along[j] as number);
     }
   }
 }

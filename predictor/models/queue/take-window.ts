@@ -53,6 +53,8 @@ export interface ProfileObservation {
 export const SATURATED = 0.9;
 /** Standard deviation of ln CPU use in a window apart from the chance of the requests' demands: scrapes are not at its ends. */
 const USE_NOISE = 0.03;
+/** The same of the share of a window by which CPU is read before its end: an agent that has backed off may be a whole window late. */
+const LATE_SHARE = 1;
 /** Standard deviation of ln of what is measured when all containers are young (warm-up costs two to four times the CPU). */
 const YOUNG_NOISE = 1;
 /** Standard deviation of ln latency of a saturated window: it may have begun with any queue that windows before it left. */
@@ -76,6 +78,9 @@ const SHARED_CHANCE = 0.5;
  */
 export const INFLATION = PARAMETER_COUNT;
 export const TRACKED_COUNT = PARAMETER_COUNT + 1;
+
+/** What CPU use alone says: no latency moves these, for a wait has many causes and the CPU that a request takes has one meter. */
+const OF_CPU: ReadonlySet<number> = new Set([DEMAND, HOUSEKEEPING, INFLATION]);
 
 /** Most requests leave no span: a window without any may have had some. */
 const isSampled = ({ keptRatio = 1 }: ProfileState): boolean => keptRatio < 0.5;
@@ -173,10 +178,17 @@ function takeCpu(estimate: Estimate, program: Program, evidence: Evidence): numb
   const ofSample = (1 - keptRatio) / Math.max(1, expectedCalls);
   const ofDemands = (1 + Math.exp(2 * (mean[VARIATION] as number))) / requests;
   const chance = (gradient[DEMAND] as number) ** 2 * (ofDemands + ofSample);
-  const noise = evidence.change + USE_NOISE ** 2 + chance + ofUnended(observation);
-  evidence.cpuSurprise = (used - expected.value) / Math.sqrt(expected.variance + noise);
-  evidence.cpuResidual = residualAfter(state.cpuResidual, used - expected.value, noise);
-  if (Math.abs(evidence.cpuSurprise) > OUTLIER) inflate(estimate, used - expected.value, noise);
+  const innovation = used - expected.value;
+  const ofReading = ofLateReading(state, innovation, loadPerContainer);
+  // A use that may be of the load before says nothing of what requests take in this window.
+  if (ofReading > USE_NOISE ** 2) {
+    gradient[INFLATION] = 0;
+    expect(estimate.covariance, expected.value, gradient, expected);
+  }
+  const noise = ofReading + USE_NOISE ** 2 + chance + ofUnended(observation);
+  evidence.cpuSurprise = innovation / Math.sqrt(expected.variance + noise);
+  evidence.cpuResidual = residualAfter(state.cpuResidual, innovation, noise);
+  if (Math.abs(evidence.cpuSurprise) > OUTLIER) inflate(estimate, innovation, noise);
   return takeIn(estimate, used, expected, noise) - (over * over) / 2;
 }
 
@@ -220,6 +232,18 @@ function ofUnended({ meanSeconds, responseSeconds, windowSeconds }: ProfileObser
   if (!isPositive(meanSeconds) || !isPositive(responseSeconds)) return 0;
   const ofWindow = Math.max(0, responseSeconds - meanSeconds) / windowSeconds;
   return (Math.min(1, ofWindow) / 2) ** 2;
+}
+
+/**
+ * Variance of ln CPU use where the load has changed and the use is still nearer to that of the load before: counters of an agent that
+ * reads seldom are some seconds older than the window. Use that has gone further than the load is no late reading, and in the next window
+ * all of it is of the new load.
+ * @param innovation ln of the use over the expected one
+ */
+function ofLateReading({ lastLoad }: ProfileState, innovation: number, load: number): number {
+  if (!isPositive(lastLoad) || !isPositive(load)) return 0;
+  const change = Math.log(load) - Math.log(lastLoad);
+  return change * innovation < 0 ? ((gradient[DEMAND] as number) * change * LATE_SHARE) ** 2 : 0;
 }
 
 /** Of a demand of which nothing is known. */
@@ -308,7 +332,7 @@ function takeLatency(estimate: Estimate, program: Program, evidence: Evidence): 
     const noise = evidence.change + chance + residual;
     const distance = (measured - expected.value) / Math.sqrt(expected.variance + noise);
     if (Math.abs(distance) > Math.abs(evidence.latencySurprise)) evidence.latencySurprise = distance;
-    likelihood += takeIn(estimate, measured, expected, noise);
+    likelihood += takeIn(estimate, measured, expected, noise, OF_CPU);
     bound(estimate);
   }
   return likelihood;

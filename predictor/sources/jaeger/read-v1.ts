@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { SpanRecord, SpanResource } from "../../window/span.ts";
+import { USER_AGENT_KEYS } from "../../window/user-agent.ts";
 import { ResourceReader } from "../otlp/resource-attributes.ts";
 import { hexId } from "../traces/ids.ts";
 import { spanKind } from "../traces/stored-otlp.ts";
@@ -75,6 +76,7 @@ function readSpan(value: unknown, resources: ReadonlyMap<string, SpanResource>):
   const resource = resources.get(processID);
   if (traceId === undefined || spanId === undefined || resource === undefined) return undefined;
   const error = tag(tags, "error");
+  const userAgent = USER_AGENT_KEYS.map((key) => tag(tags, key)).find((text) => typeof text === "string");
   return {
     traceId,
     spanId,
@@ -85,6 +87,7 @@ function readSpan(value: unknown, resources: ReadonlyMap<string, SpanResource>):
     startMs: startTime / 1_000,
     durationMs: duration / 1_000,
     error: error === true || error === "true" || tag(tags, "otel.status_code") === "ERROR",
+    userAgent,
   };
 }
 

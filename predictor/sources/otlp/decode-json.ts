@@ -1,7 +1,8 @@
 import { isUtf8 } from "node:buffer";
 import { TradewindError } from "@tradewind/core/errors.ts";
-import { SPAN_KIND } from "../../window/span.ts";
+import { isZero, SPAN_KIND } from "../../window/span.ts";
 import type { SpanBatch, SpanResource } from "../../window/span.ts";
+import { USER_AGENT, USER_AGENT_BYTES, isUserAgentKey, userAgentOf } from "../../window/user-agent.ts";
 import { JsonScanner } from "./json-scanner.ts";
 import { DEFAULT_RECEIVER_LIMITS } from "./limits.ts";
 import { BYTES_PER_PAUSE, PartCount } from "./part-count.ts";
@@ -33,6 +34,7 @@ export class JsonDecoder {
   private name = "";
   private kind = 0;
   private error = 0;
+  private userAgent = 0;
   private adjusted = 0;
   private startNs = 0;
   private endNs = 0;
@@ -127,19 +129,19 @@ export class JsonDecoder {
     for (let more = json.enterObject(); more; more = json.nextMember()) {
       const field = this.key();
       if (field === "key") key = json.readString() ? this.key() : "";
-      else if (field === "value") value = this.readStringValue();
+      else if (field === "value") value = this.readStringValue(MAX_VALUE_BYTES);
       else json.skip();
     }
     if (this.resource.wants(key)) this.resource.take(key, value);
   }
 
-  /** An `AnyValue` that is a string; empty when it is something else. */
-  private readStringValue(): string {
+  /** An `AnyValue` that is a string, at most `maxBytes` of it; empty when it is something else. */
+  private readStringValue(maxBytes: number): string {
     const { json } = this;
     let value = "";
     for (let more = json.enterObject(); more; more = json.nextMember()) {
       if (this.key() !== "stringValue") json.skip();
-      else if (json.readString()) value = json.text(MAX_VALUE_BYTES);
+      else if (json.readString()) value = json.text(maxBytes);
     }
     return value;
   }
@@ -195,12 +197,39 @@ export class JsonDecoder {
         case "endTimeUnixNano":
           this.endNs = this.readNs(epochMs);
           break;
+        case "attributes":
+          this.readSpanAttributes();
+          break;
         case "status":
           this.error = this.readStatus() === STATUS_CODE_ERROR ? 1 : 0;
           break;
         default:
           json.skip();
       }
+    }
+  }
+
+  /** As far as was read: members may come in any order. */
+  private mayBeRootServer(): boolean {
+    const mayServe = this.kind === SPAN_KIND.server || this.kind === SPAN_KIND.unspecified;
+    return mayServe && isZero(this.parent, 0, 2);
+  }
+
+  /** Reads who asked, where that matters. */
+  private readSpanAttributes(): void {
+    const { json } = this;
+    if (!this.mayBeRootServer()) return json.skip();
+    for (let next = json.enterList(); next; next = json.nextElement()) {
+      this.count.skipped();
+      let isUserAgent = false;
+      let value = "";
+      for (let more = json.enterObject(); more; more = json.nextMember()) {
+        const field = this.key();
+        if (field === "key") isUserAgent = json.readString() && isUserAgentKey(this.key());
+        else if (field === "value") value = this.readStringValue(USER_AGENT_BYTES);
+        else json.skip();
+      }
+      if (isUserAgent) this.userAgent = userAgentOf(value) || this.userAgent;
     }
   }
 
@@ -212,6 +241,7 @@ export class JsonDecoder {
     this.name = "";
     this.kind = 0;
     this.error = 0;
+    this.userAgent = 0;
     this.adjusted = 0;
     this.startNs = -epochMs * NS_PER_MS;
     this.endNs = this.startNs;
@@ -262,6 +292,7 @@ export class JsonDecoder {
     const { kind } = this;
     batch.kind[index] = kind >= 0 && kind <= SPAN_KIND.consumer ? kind : SPAN_KIND.unspecified;
     batch.error[index] = this.error;
+    batch.userAgent[index] = this.mayBeRootServer() ? this.userAgent : USER_AGENT.unknown;
     batch.resource[index] = resourceIndex;
     batch.adjustedCount[index] = this.adjusted;
     batch.names[index] = this.name;

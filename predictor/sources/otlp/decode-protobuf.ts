@@ -1,6 +1,7 @@
 import { TradewindError, describeError } from "@tradewind/core/errors.ts";
 import { SPAN_KIND } from "../../window/span.ts";
 import type { SpanBatch, SpanResource } from "../../window/span.ts";
+import { USER_AGENT, USER_AGENT_BYTES, USER_AGENT_KEYS, userAgentOf } from "../../window/user-agent.ts";
 import { ByteStrings } from "./byte-strings.ts";
 import { DEFAULT_RECEIVER_LIMITS } from "./limits.ts";
 import { BYTES, FIXED64, MessageReader, tag, VARINT } from "./message-reader.ts";
@@ -26,6 +27,7 @@ const SPAN_NAME = tag(5, BYTES);
 const SPAN_KIND_FIELD = tag(6, VARINT);
 const SPAN_START = tag(7, FIXED64);
 const SPAN_END = tag(8, FIXED64);
+const SPAN_ATTRIBUTES = tag(9, BYTES);
 const SPAN_STATUS = tag(15, BYTES);
 const STATUS_CODE = tag(3, VARINT);
 
@@ -58,6 +60,7 @@ export class ProtobufDecoder {
   private nameEnd = 0;
   private kind = 0;
   private error = 0;
+  private userAgent = 0;
   private startHigh = 0;
   private startLow = 0;
   private endHigh = 0;
@@ -169,7 +172,7 @@ export class ProtobufDecoder {
         reader.pos = end;
       } else if (field === KEY_VALUE_VALUE) {
         const outer = reader.enter();
-        value = this.readStringValue();
+        value = this.readStringValue(MAX_VALUE_BYTES);
         reader.leave(outer);
       } else {
         reader.skipField(field);
@@ -178,8 +181,8 @@ export class ProtobufDecoder {
     if (this.resource.wants(key)) this.resource.take(key, value);
   }
 
-  /** An `AnyValue` that is a string; empty when it is something else. */
-  private readStringValue(): string {
+  /** An `AnyValue` that is a string, at most `maxBytes` of it; empty when it is something else. */
+  private readStringValue(maxBytes: number): string {
     const { reader } = this;
     let value = "";
     while (reader.pos < reader.len) {
@@ -189,7 +192,7 @@ export class ProtobufDecoder {
         continue;
       }
       const end = reader.endOfBytes();
-      value = this.names.text(reader.buf, reader.pos, Math.min(end, reader.pos + MAX_VALUE_BYTES));
+      value = this.names.text(reader.buf, reader.pos, Math.min(end, reader.pos + maxBytes));
       reader.pos = end;
     }
     return value;
@@ -253,6 +256,10 @@ export class ProtobufDecoder {
           this.endLow = reader.fixed32();
           this.endHigh = reader.fixed32();
           break;
+        case SPAN_ATTRIBUTES:
+          if (this.mayBeRootServer()) this.readSpanAttribute();
+          else reader.skipField(field);
+          break;
         case SPAN_STATUS:
           this.error = this.readStatus() === STATUS_CODE_ERROR ? 1 : 0;
           break;
@@ -260,6 +267,38 @@ export class ProtobufDecoder {
           reader.skipField(field);
       }
     }
+  }
+
+  /** As far as was read: writers may put the fields of a span in any order, but seldom do. */
+  private mayBeRootServer(): boolean {
+    return this.parentAt === 0 && (this.kind === SPAN_KIND.server || this.kind === SPAN_KIND.unspecified);
+  }
+
+  /** Reads who asked; other attributes are passed over. */
+  private readSpanAttribute(): void {
+    const { reader } = this;
+    this.count.skipped();
+    const end = reader.endOfBytes();
+    const keyBytes = userAgentKeyBytes(reader.buf, reader.pos, end);
+    if (keyBytes === 0) {
+      reader.pos = end;
+      return;
+    }
+    const outer = reader.len;
+    reader.len = end;
+    reader.pos += keyBytes;
+    while (reader.pos < reader.len) {
+      const field = reader.uint32();
+      if (field !== KEY_VALUE_VALUE) {
+        reader.skipField(field);
+        continue;
+      }
+      this.count.skipped();
+      const attribute = reader.enter();
+      this.userAgent = userAgentOf(this.readStringValue(USER_AGENT_BYTES)) || this.userAgent;
+      reader.leave(attribute);
+    }
+    reader.leave(outer);
   }
 
   private clearSpan(): void {
@@ -272,6 +311,7 @@ export class ProtobufDecoder {
     this.nameEnd = 0;
     this.kind = 0;
     this.error = 0;
+    this.userAgent = 0;
     this.startHigh = 0;
     this.startLow = 0;
     this.endHigh = 0;
@@ -325,6 +365,7 @@ export class ProtobufDecoder {
     batch.durationNs[index] = (this.endHigh - this.startHigh) * WORD + (this.endLow - this.startLow);
     batch.kind[index] = this.kind <= SPAN_KIND.consumer ? this.kind : SPAN_KIND.unspecified;
     batch.error[index] = this.error;
+    batch.userAgent[index] = this.mayBeRootServer() ? this.userAgent : USER_AGENT.unknown;
     batch.resource[index] = resourceIndex;
     batch.adjustedCount[index] =
       this.stateEnd > this.stateAt
@@ -342,6 +383,21 @@ export class ProtobufDecoder {
     this.pauseAt = this.reader.pos + BYTES_PER_PAUSE;
     return true;
   }
+}
+
+/** How attributes that hold a user agent begin: writers put the key before the value. */
+const USER_AGENT_PREFIXES = USER_AGENT_KEYS.map((key) =>
+  Uint8Array.from([KEY_VALUE_KEY, key.length, ...Buffer.from(key)]),
+);
+
+/** Bytes that the key of a user agent takes at the start of an attribute, 0 where its key is another: most differ in length. */
+function userAgentKeyBytes(bytes: Uint8Array, from: number, to: number): number {
+  for (const prefix of USER_AGENT_PREFIXES) {
+    let same = 0;
+    while (same < prefix.length && prefix[same] === bytes[from + same]) same += 1;
+    if (same === prefix.length && from + same <= to) return same;
+  }
+  return 0;
 }
 
 function bigEndianWord(bytes: Uint8Array, at: number): number {

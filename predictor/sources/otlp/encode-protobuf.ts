@@ -1,15 +1,18 @@
 import protobuf from "protobufjs/minimal.js";
 import type { SpanBatch } from "../../window/span.ts";
+import { USER_AGENT, USER_AGENT_KEYS, userAgentText } from "../../window/user-agent.ts";
 import { BYTES, FIXED64, tag, VARINT } from "./message-reader.ts";
 import { NAMESPACE_KEY } from "./resource-attributes.ts";
 import { traceStateOf } from "./trace-state.ts";
 
 const WORD = 0x1_0000_0000;
 const STATUS_CODE_ERROR = 2;
+const RESOURCE_ATTRIBUTES = tag(1, BYTES);
+const SPAN_ATTRIBUTES = tag(9, BYTES);
 
 /**
- * The spans of a batch as `ExportTraceServiceRequest`, with what windows are made of and no more: attributes and events are
- * gone. Decoded again it is the same batch. Several of them one after the other are one request.
+ * The spans of a batch as `ExportTraceServiceRequest`, with what windows are made of and no more: events and attributes but
+ * the user agent are gone. Decoded again it is the same batch. Several of them one after the other are one request.
  */
 export function encodeSpans(batch: SpanBatch): Uint8Array {
   const writer = protobuf.Writer.create();
@@ -32,14 +35,14 @@ export function encodeSpans(batch: SpanBatch): Uint8Array {
 function writeResource(writer: protobuf.Writer, { resources }: SpanBatch, index: number): void {
   const { instance, namespace, service } = resources[index] ?? { service: "" };
   writer.uint32(tag(1, BYTES)).fork();
-  writeAttribute(writer, "service.name", service);
-  if (instance !== undefined) writeAttribute(writer, "service.instance.id", instance);
-  if (namespace !== undefined) writeAttribute(writer, NAMESPACE_KEY, namespace);
+  writeAttribute(writer, RESOURCE_ATTRIBUTES, "service.name", service);
+  if (instance !== undefined) writeAttribute(writer, RESOURCE_ATTRIBUTES, "service.instance.id", instance);
+  if (namespace !== undefined) writeAttribute(writer, RESOURCE_ATTRIBUTES, NAMESPACE_KEY, namespace);
   writer.ldelim();
 }
 
-function writeAttribute(writer: protobuf.Writer, key: string, value: string): void {
-  writer.uint32(tag(1, BYTES)).fork().uint32(tag(1, BYTES)).string(key);
+function writeAttribute(writer: protobuf.Writer, field: number, key: string, value: string): void {
+  writer.uint32(field).fork().uint32(tag(1, BYTES)).string(key);
   writer.uint32(tag(2, BYTES)).fork().uint32(tag(1, BYTES)).string(value).ldelim().ldelim();
 }
 
@@ -57,6 +60,9 @@ function writeSpan(writer: protobuf.Writer, batch: SpanBatch, index: number, epo
   const start = sum(epoch, batch.startNs[index] ?? 0);
   writeTime(writer, 7, start);
   writeTime(writer, 8, sum(start, batch.durationNs[index] ?? 0));
+  const userAgent = batch.userAgent[index] ?? USER_AGENT.unknown;
+  if (userAgent !== USER_AGENT.unknown)
+    writeAttribute(writer, SPAN_ATTRIBUTES, USER_AGENT_KEYS[0], userAgentText(userAgent));
   if (batch.error[index] === 1) {
     writer.uint32(tag(15, BYTES)).fork().uint32(tag(3, VARINT)).uint32(STATUS_CODE_ERROR).ldelim();
   }

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { SPAN_KIND } from "../../window/span.ts";
 import type { SpanKind, SpanRecord, SpanResource } from "../../window/span.ts";
+import { isUserAgentKey } from "../../window/user-agent.ts";
 import { ResourceReader } from "../otlp/resource-attributes.ts";
 import { hexId } from "./ids.ts";
 
@@ -31,6 +32,7 @@ const Span = z.object({
   kind: z.union([z.string(), z.number()]).nullish(),
   startTimeUnixNano: nanos,
   endTimeUnixNano: nanos,
+  attributes: list,
   status: z.object({ code: z.union([z.string(), z.number()]).nullish() }).nullish(),
 });
 
@@ -66,13 +68,20 @@ export function readStoredOtlp(value: unknown): ReadSpans {
 
 function readResource(attributes: readonly unknown[]): SpanResource {
   const reader = new ResourceReader();
-  for (const each of attributes) {
-    const parsed = Attribute.safeParse(each);
-    if (parsed.success && reader.wants(parsed.data.key)) {
-      reader.take(parsed.data.key, parsed.data.value?.stringValue ?? "");
-    }
-  }
+  for (const { key, text } of textAttributes(attributes)) if (reader.wants(key)) reader.take(key, text);
   return reader.resource();
+}
+
+/** Attributes with what they say, which is empty where that is no text. */
+function* textAttributes(attributes: readonly unknown[]): Generator<{ key: string; text: string }> {
+  for (const each of attributes) {
+    const { data } = Attribute.safeParse(each);
+    if (data !== undefined) yield { key: data.key, text: data.value?.stringValue ?? "" };
+  }
+}
+
+function userAgent(attributes: readonly unknown[]): string | undefined {
+  return [...textAttributes(attributes)].find(({ key, text }) => isUserAgentKey(key) && text !== "")?.text;
 }
 
 function readSpan(value: unknown, resource: SpanResource): SpanRecord | undefined {
@@ -83,16 +92,20 @@ function readSpan(value: unknown, resource: SpanResource): SpanRecord | undefine
   const spanId = hexId(data.spanId, 8);
   if (traceId === undefined || spanId === undefined) return undefined;
   const startNs = BigInt(data.startTimeUnixNano);
+  const kind = spanKind(data.kind);
+  const parentId = hexId(data.parentSpanId, 8);
+  const isRoot = parentId === undefined && kind === SPAN_KIND.server;
   return {
     traceId,
     spanId,
-    parentId: hexId(data.parentSpanId, 8),
+    parentId,
     resource,
     name: data.name ?? "",
-    kind: spanKind(data.kind),
+    kind,
     startMs: Number(startNs / 1_000n) / 1_000,
     durationMs: Number(BigInt(data.endTimeUnixNano) - startNs) / 1e6,
     error: data.status?.code === 2 || data.status?.code === "STATUS_CODE_ERROR",
+    ...(isRoot && { userAgent: userAgent(data.attributes ?? []) }),
   };
 }
 

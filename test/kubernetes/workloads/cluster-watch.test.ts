@@ -106,6 +106,31 @@ describe("the workloads of a cluster", () => {
     expect(fake.refused).toEqual([]);
   });
 
+  it("say which paths their probes ask for, without queries, and nothing of those that ask none", async () => {
+    const { fake, watch, list } = await cluster();
+    const readyz = { httpGet: { path: "readyz?verbose=1", port: 9898 } };
+    const probes = {
+      readinessProbe: readyz,
+      livenessProbe: { httpGet: { port: 9898 } },
+      startupProbe: readyz,
+    };
+    fake.put(RESOURCES.deployments, deployment("cart", { probes }));
+    fake.put(RESOURCES.deployments, deployment("geo", { probes: { livenessProbe: { grpc: { port: 9 } } } }));
+    const silent = {
+      livenessProbe: { exec: { command: ["true"] } },
+      readinessProbe: { tcpSocket: { port: 9 } },
+    };
+    fake.put(RESOURCES.deployments, deployment("rate", { probes: silent }));
+    watch.start();
+    await waitUntil(() => list()?.workloads.length === 3);
+    const { workloads } = WorkloadList.parse(list());
+    expect(workloads.map(({ name, probePaths }) => [name, probePaths])).toEqual([
+      ["cart", ["/readyz", "/"]],
+      ["geo", ["/grpc.health.v1.Health/Check"]],
+      ["rate", undefined],
+    ]);
+  });
+
   it("request and allocate nothing where their containers say zero", async () => {
     const { fake, watch, list } = await cluster();
     const zero = { cpu: "0", memory: "0" };

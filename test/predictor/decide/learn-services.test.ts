@@ -43,6 +43,19 @@ describe("what windows teach of a service", () => {
     expect(coresAt(10, after(same(30)))).toBeCloseTo(0.5, 1);
   });
 
+  it("is no CPU while replicas have just started, of which it is not known how many requests they took", () => {
+    const known = after(same(20));
+    const made = window({ ...FACTS, replicas: 4, podsMeasured: 2 }, START_MS + 20 * WINDOW_MS);
+    const containers = made.containers.map((each, at) =>
+      at < 2 ? each : { ...each, startedAtMs: made.endMs - 5_000 },
+    );
+    const grown = after([{ ...made, containers }], [known]);
+    expect(demandOf(grown.profile)?.cpuSecondsPerRequest).toBeCloseTo(
+      demandOf(known.profile)?.cpuSecondsPerRequest ?? 0,
+      6,
+    );
+  });
+
   it("is not learnt from a window of which a part of the traffic is missing", () => {
     const before = after(same(3));
     expect(after(same(1, { missing: "spans were lost" }), [before])).toEqual(before);

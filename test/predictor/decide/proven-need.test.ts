@@ -13,7 +13,13 @@ function met(planned: Size, stepCpuCores: number): Size {
   const { observations } = seen(windowSet([modelledWindow(full)]));
   const cost = chain([service("a", { runningCores: 1, stepCpuCores, base: planned })]);
   cost.set(0, planned);
-  const known = { awaited: new Set<string>(), loads: new Map(), models: new Map(), outlook: { ratio: 1 } };
+  const known = {
+    awaited: new Set<string>(),
+    grownCores: new Map(),
+    loads: new Map(),
+    models: new Map(),
+    outlook: { ratio: 1 },
+  };
   meetProvenNeed(cost, observations, {}, { settings: SETTINGS }, known);
   return cost.sizeOf(0);
 }
@@ -25,5 +31,16 @@ describe("CPU that use proves necessary", () => {
 
   it("is of more pods alone where sizes stay", () => {
     expect(met(size(2, 1), 0)).toEqual(size(3, 1));
+  });
+
+  it("is what requests took in the window at the load to come, at the most use of all (podinfo)", () => {
+    // Two containers of a core use 0.5 each: for 2.2 times the load 2.2 cores, and 2.6 at 85 %.
+    const half = made("a", { replicas: 2, requestsPerSecond: 50 });
+    const { observations } = seen(windowSet([modelledWindow(half)]));
+    const cost = chain([service("a", { base: size(2, 1) })]);
+    cost.set(0, size(2, 1));
+    const known = { awaited: new Set<string>(), grownCores: new Map(), loads: new Map(), models: new Map() };
+    meetProvenNeed(cost, observations, {}, { settings: SETTINGS }, { ...known, outlook: { ratio: 2.2 } });
+    expect(cost.sizeOf(0)).toEqual(size(3, 1));
   });
 });

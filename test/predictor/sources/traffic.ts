@@ -158,6 +158,9 @@ export function jaegerTraces({ spans }: Traffic, fromMs: number, toMs: number): 
       tags: [
         { key: "span.kind", type: "string", value: span.kind === SPAN_KIND.server ? "server" : "client" },
         ...(span.error === true ? [{ key: "error", type: "bool", value: true }] : []),
+        ...(span.userAgent === undefined
+          ? []
+          : [{ key: "http.user_agent", type: "string", value: span.userAgent }]),
       ],
       processID: `p${services.indexOf(span.resource.service)}`,
     });
@@ -193,6 +196,10 @@ export function tempoTrace({ spans }: Traffic, traceId: string): unknown {
               kind: span.kind === SPAN_KIND.server ? "SPAN_KIND_SERVER" : "SPAN_KIND_CLIENT",
               startTimeUnixNano: nanos(span.startMs),
               endTimeUnixNano: nanos(span.startMs + span.durationMs),
+              attributes:
+                span.userAgent === undefined
+                  ? []
+                  : [{ key: "user_agent.original", value: { stringValue: span.userAgent } }],
               status: span.error === true ? { code: "STATUS_CODE_ERROR" } : {},
             },
           ],

@@ -23,6 +23,7 @@ export interface Example {
   readonly name?: string;
   readonly error?: boolean;
   readonly adjustedCount?: number;
+  readonly userAgent?: string;
   readonly children?: readonly Example[];
 }
 
@@ -43,6 +44,7 @@ export function traceOf(root: Example, parentId?: string, traceId = nextId(32)):
     durationMs: root.for,
     error: root.error,
     adjustedCount: root.adjustedCount,
+    userAgent: root.userAgent,
   };
   return [span, ...(root.children ?? []).flatMap((child) => traceOf(child, spanId, traceId))];
 }

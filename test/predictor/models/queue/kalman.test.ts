@@ -29,6 +29,16 @@ describe("Kalman update", () => {
     expect([...estimate.covariance]).toEqual([0.5, 0, 0, 1]);
   });
 
+  it("hand-worked: leaves a kept parameter as it is, and lets its uncertainty count", () => {
+    const estimate = estimateOf([2, 5], [1, 1]);
+    const expected = emptyExpectation(2);
+    expectLinear(estimate.covariance, 7, [1, 1], expected);
+    takeIn(estimate, 8, expected, 1, new Set([0]));
+    // Of the innovation of 1 a third goes to the second: 1 / (1 + 1 + 1). The first keeps its value and variance, not its covariance.
+    expect([...estimate.mean]).toEqual([2, 5 + 1 / 3]);
+    expect([...estimate.covariance]).toEqual([1, -1 / 3, -1 / 3, 1 - 1 / 3]);
+  });
+
   it("finds the mean of many measurements with the variance of a mean", () => {
     const estimate = estimateOf([0], [1e6]);
     const rng = seededRng(1);

@@ -81,6 +81,55 @@ describe("tracked profile", () => {
     expect(found?.housekeepingCores).toBeLessThan(0.04);
   });
 
+  it("moves what a request takes of the CPU by no latency", () => {
+    const windows = windowsOf(ONE_CORE, 20, 50, 30);
+    const timed = (factor: number): ProfileObservation[] =>
+      windows.map((each) => ({
+        ...each,
+        meanSeconds: factor * (each.meanSeconds ?? 0),
+        p50Seconds: factor * (each.p50Seconds ?? 0),
+        p95Seconds: factor * (each.p95Seconds ?? 0),
+        p99Seconds: factor * (each.p99Seconds ?? 0),
+      }));
+    const [short, usual, long] = [0.1, 1, 10].map((factor) => demandOf(tracked(timed(factor))));
+    for (const each of [short, long]) {
+      expect(Math.log(each!.cpuSecondsPerRequest / usual!.cpuSecondsPerRequest)).toBeCloseTo(0, 1);
+      expect(Math.log(each!.housekeepingCores / usual!.housekeepingCores)).toBeCloseTo(0, 0);
+    }
+  });
+
+  it("keeps what a request takes through a flat calm in which spans show a seventh of it (podinfo)", () => {
+    // 15.5 requests a second at 2.0 ms of CPU each and 2.9 millicores without any; spans of 0.3 ms.
+    const calm: ProfileObservation = {
+      atMs: 0,
+      windowSeconds: 15,
+      cpuCores: 0.08,
+      cpuUsageCores: 0.0339,
+      loadPerContainer: 15.5,
+      calls: 232,
+      meanSeconds: 0.000_4,
+      p50Seconds: 0.000_2,
+      p95Seconds: 0.000_8,
+      p99Seconds: 0.003,
+      throttledRatio: 0.03,
+    };
+    const after = tracked(Array.from({ length: 240 }, (_, at) => ({ ...calm, atMs: 15_000 * at })));
+    expect(demandOf(after)?.cpuSecondsPerRequest).toBeGreaterThan(0.001_8);
+    expect(demandOf(after)?.cpuSecondsPerRequest).toBeLessThan(0.002_2);
+    expect(demandOf(after)?.housekeepingCores).toBeLessThan(0.006);
+  });
+
+  it("takes CPU that is read late for that of the load before, and CPU that has risen further than the load for what it is", () => {
+    const before = tracked(windowsOf(ONE_CORE, 20, 20, 40));
+    const use = (cpuUsageCores: number): number => {
+      const next = { ...windowsOf(ONE_CORE, 80, 80, 1)[0]!, atMs: 700_000, cpuUsageCores };
+      return demandOf(track(before, next))?.cpuSecondsPerRequest ?? 0;
+    };
+    // 0.02 cores and 8 ms a request: 0.18 at 20 a second, 0.66 at 80.
+    expect(use(0.3)).toBeGreaterThan(0.007_5);
+    expect(use(0.99)).toBeGreaterThan(0.01);
+  });
+
   it("tells housekeeping from demand at 5 requests per second", () => {
     const truth = { ...ONE_CORE, demandMs: 4, housekeepingCores: 0.03 };
     const found = demandOf(tracked(windowsOf(truth, 1, 9, 100)));

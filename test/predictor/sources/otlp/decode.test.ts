@@ -5,6 +5,7 @@ import { JsonDecoder } from "../../../../predictor/sources/otlp/decode-json.ts";
 import { ProtobufDecoder } from "../../../../predictor/sources/otlp/decode-protobuf.ts";
 import { SPAN_KIND } from "../../../../predictor/window/span.ts";
 import type { SpanBatch } from "../../../../predictor/window/span.ts";
+import { USER_AGENT } from "../../../../predictor/window/user-agent.ts";
 import { NOW_MS, aSpan, emptyBatch, jsonRequest, protobufRequest, recordsOf } from "./messages.ts";
 import type { WireSpan } from "./messages.ts";
 
@@ -48,6 +49,7 @@ describe.each<Encoding>(["protobuf", "JSON"])("OTLP traces in %s", (encoding) =>
         kind: SPAN_KIND.server,
         error: 1,
         adjustedCount: 2,
+        userAgent: USER_AGENT.unknown,
         name: "GET /hotels",
         resource: { service: "frontend" },
       },

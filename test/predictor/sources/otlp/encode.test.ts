@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { ProtobufDecoder } from "../../../../predictor/sources/otlp/decode-protobuf.ts";
 import { encodeSpans } from "../../../../predictor/sources/otlp/encode-protobuf.ts";
-import { SpanBatch } from "../../../../predictor/window/span.ts";
+import { SPAN_KIND, SpanBatch } from "../../../../predictor/window/span.ts";
 import type { SpanKind } from "../../../../predictor/window/span.ts";
 import { NOW_MS, recordsOf } from "./messages.ts";
 
@@ -21,13 +21,18 @@ it("spans that are encoded for other predictors are the same spans there", () =>
     durationMs: fc.integer({ min: -1_000, max: 4_000_000 }),
     error: fc.boolean(),
     adjustedCount: fc.constantFrom(undefined, 1, 2, 4, 1_024),
+    userAgent: fc.constantFrom(undefined, "kube-probe/1.34", "curl/8.5.0"),
     resource: fc.constantFrom(...resources),
   });
   fc.assert(
     fc.property(fc.array(span, { maxLength: 20 }), (spans) => {
       const [sent, got] = [new SpanBatch(), new SpanBatch()];
       sent.clear(NOW_MS);
-      for (const each of spans) sent.add(each);
+      // Decoders read who asked of SERVER spans without a parent alone.
+      for (const { userAgent, ...each } of spans)
+        sent.add(
+          each.kind === SPAN_KIND.server && each.parentId === undefined ? { ...each, userAgent } : each,
+        );
       // Where it is decoded the clock says something else.
       got.clear(NOW_MS);
       new ProtobufDecoder().decode(encodeSpans(sent), got);

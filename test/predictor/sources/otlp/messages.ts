@@ -141,6 +141,7 @@ export function recordsOf(batch: SpanBatch): Record<string, unknown>[] {
     kind: batch.kind[index],
     error: batch.error[index],
     adjustedCount: batch.adjustedCount[index],
+    userAgent: batch.userAgent[index],
     name: batch.names[index],
     resource: batch.resources[batch.resource[index] ?? -1],
   }));

@@ -9,7 +9,8 @@ import { hexId } from "@tradewind/predictor/sources/traces/ids.ts";
 import { nestsDeeperThan } from "@tradewind/predictor/sources/traces/json-depth.ts";
 import { SeenTraces } from "@tradewind/predictor/sources/traces/seen-traces.ts";
 import { NO_RESOURCES } from "@tradewind/predictor/window/resources.ts";
-import type { SpanResource } from "@tradewind/predictor/window/span.ts";
+import { SPAN_KIND } from "@tradewind/predictor/window/span.ts";
+import type { SpanRecord, SpanResource } from "@tradewind/predictor/window/span.ts";
 import { WindowBuilder } from "@tradewind/predictor/window/window-builder.ts";
 import { FakeServer, json } from "../../../core/endpoint/fake-server.ts";
 import { ofService, SERVICES, windowsFromSpans } from "../one-traffic.ts";
@@ -18,7 +19,25 @@ import { jaegerTraces, tempoTrace, traffic } from "../traffic.ts";
 const END_MS = 1_800_000_000_000;
 const INTERVAL = { startMs: END_MS - 60_000, endMs: END_MS };
 const TRAFFIC = traffic(INTERVAL.startMs, 60, 5, 11);
+/** The same with the probes of a kubelet among the requests. */
+const PROBED = {
+  ...TRAFFIC,
+  spans: [...TRAFFIC.spans, ...Array.from({ length: 30 }, (_, index) => probe(index))],
+};
 const TRUTH = windowsFromSpans(TRAFFIC, INTERVAL.startMs, INTERVAL.endMs);
+
+function probe(index: number): SpanRecord {
+  return {
+    traceId: `ab${String(index).padStart(30, "0")}`,
+    spanId: `cd${String(index).padStart(14, "0")}`,
+    resource: { service: index % 2 === 0 ? "front" : "cart" },
+    name: "GET /readyz",
+    kind: SPAN_KIND.server,
+    startMs: INTERVAL.startMs + 2_000 * index,
+    durationMs: 0.25,
+    userAgent: "kube-probe/1.34",
+  };
+}
 
 let server: FakeServer;
 const sources: SpanSource[] = [];
@@ -48,7 +67,7 @@ afterEach(async () => {
 });
 
 /** Answers as Jaeger's API v1 does: at most `limit` traces of the service within the time. */
-function serveJaeger(): void {
+function serveJaeger(served = TRAFFIC): void {
   server.handler = (request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? "", "http://x");
     if (pathname === "/api/services") return json(response, { data: ["front", "cart"], errors: null });
@@ -57,16 +76,16 @@ function serveJaeger(): void {
       Number(searchParams.get("end")) / 1_000 + 0.001,
     ];
     return json(response, {
-      data: jaegerTraces(TRAFFIC, from, to).slice(0, Number(searchParams.get("limit"))),
+      data: jaegerTraces(served, from, to).slice(0, Number(searchParams.get("limit"))),
       errors: null,
     });
   };
 }
 
-function serveTempo(): void {
+function serveTempo(served = TRAFFIC): void {
   const ids = (fromMs: number, toMs: number): string[] => [
     ...new Set(
-      TRAFFIC.spans
+      served.spans
         .filter(({ parentId, startMs }) => parentId === undefined && startMs >= fromMs && startMs < toMs)
         .map(({ traceId }) => traceId),
     ),
@@ -81,7 +100,7 @@ function serveTempo(): void {
           .map((id) => ({ traceID: id.replace(/^0+/, ""), rootServiceName: "front" })),
       });
     }
-    return json(response, tempoTrace(TRAFFIC, pathname.split("/").at(-1)!.padStart(32, "0")));
+    return json(response, tempoTrace(served, pathname.split("/").at(-1)!.padStart(32, "0")));
   };
 }
 
@@ -113,6 +132,20 @@ function expectTruth(set: WindowSet): void {
 }
 
 describe("JaegerSource", () => {
+  it("gives no request and no route for the probes of a kubelet, by API v1", async () => {
+    serveJaeger(PROBED);
+    expectTruth(await windowsFrom(jaeger({ limit: 10_000 })));
+  });
+
+  it("gives no request and no route for the probes of a kubelet, by API v3", async () => {
+    server.handler = (_request, response) => {
+      const ids = [...new Set(PROBED.spans.map(({ traceId }) => traceId))];
+      const traces = ids.map((id) => tempoTrace(PROBED, id) as { batches: unknown[] });
+      return json(response, { result: { resourceSpans: traces.flatMap(({ batches }) => batches) } });
+    };
+    expectTruth(await windowsFrom(jaeger({ api: "v3", services: ["front"], limit: 10_000 })));
+  });
+
   it("gives the same windows as the spans pushed to us", async () => {
     serveJaeger();
     expectTruth(await windowsFrom(jaeger()));
@@ -210,6 +243,11 @@ describe("JaegerSource", () => {
 });
 
 describe("TempoSource", () => {
+  it("gives no request and no route for the probes of a kubelet", async () => {
+    serveTempo(PROBED);
+    expectTruth(await windowsFrom(tempo({ limit: 1_000, maxTraces: 1_000 })));
+  });
+
   it("gives the same windows as the spans pushed to us", async () => {
     serveTempo();
     expectTruth(await windowsFrom(tempo({ limit: 1_000, maxTraces: 1_000 })));
