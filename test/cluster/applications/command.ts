@@ -71,7 +71,7 @@ async function judgeAll(asked: Asked, steps: NodeSteps): Promise<Entry[]> {
     });
     return prepared === undefined ? [] : await judge(asked, prepared, interrupted.signal);
   } finally {
-    if (!wasUp) await steps.down();
+    if (!wasUp && NODE.current() !== undefined) await steps.down();
     for (const name of ["SIGINT", "SIGTERM"] as const) process.removeListener(name, interrupt);
   }
 }
