@@ -32,6 +32,9 @@ export interface ControlPlane {
 
 const fixture = (name: string): string => fileURLToPath(new URL(`../fixtures/tls/${name}`, import.meta.url));
 
+/** What a server shows to the API server, which does not check it. */
+export const SERVER_TLS = { certificate: fixture("server.crt"), key: fixture("server.key") };
+
 /** The API server shows this certificate to the servers behind it, with the user's name in headers. */
 export const AGGREGATION = [
   `--proxy-client-cert-file=${fixture("client.crt")}`,
@@ -99,7 +102,7 @@ export async function startControlPlane(programs: string): Promise<ControlPlane>
       "ScaledObjects are served",
     );
     const adapterPort = await startKeda(server.folder, server.kubeconfig, start);
-    const metrics = await startMetricsServer(api, fixture("server.crt"), fixture("server.key"));
+    const metrics = await startMetricsServer(api, SERVER_TLS);
     stops.push(async () => metrics.stop());
     const pods = startPodStatus(api);
     stops.push(async () => pods.stop());
@@ -171,7 +174,7 @@ async function startKeda(
 }
 
 /** Has the API server pass a group on to a port of this machine: by a Service that is another name for localhost. */
-async function registerApi(api: ApiClient, group: string, port: number): Promise<void> {
+export async function registerApi(api: ApiClient, group: string, port: number): Promise<void> {
   const service = group.replaceAll(".", "-");
   await create(api, RESOURCES.services, {
     metadata: { name: service, namespace: "keda" },

@@ -9,6 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describeError } from "@tradewind/core/errors.ts";
+import { applications, APPLICATIONS_USAGE } from "./applications/command.ts";
 import { Background } from "./background.ts";
 import { buildNodePrograms, buildPrograms } from "./build/build.ts";
 import { startControlPlane } from "./control-plane.ts";
@@ -27,7 +28,8 @@ const USAGE = `usage: npm run cluster -- COMMAND
   test   build, then run test/cluster, the tests of the chart and of the API; further words go to vitest
 
   node build|up|down|test   the same with a real node, on which the images of docker/ run: needs root
-`;
+
+${APPLICATIONS_USAGE}`;
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const PLANE = new Background("up", ["hold"]);
@@ -111,6 +113,8 @@ const COMMANDS: Commands = {
   down: async () => down(PLANE),
   test,
   hold: async () => PLANE.hold(async () => startControlPlane(await buildPrograms(say))),
+  applications: async (words) =>
+    applications(words, { build: buildNode, up: async () => up(NODE), down: async () => down(NODE) }),
   node: async ([command = "", ...words]) => choose(NODE_COMMANDS, command, words),
 };
 

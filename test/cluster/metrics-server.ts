@@ -9,51 +9,84 @@ import { RESOURCES } from "@tradewind/kubernetes/client/resources.ts";
 const GROUP_VERSION = "metrics.k8s.io/v1beta1";
 const DEFAULT_CORES = 0.01;
 
-export interface MetricsServer {
+const Pod = z.object({
+  metadata: z.object({
+    name: z.string(),
+    namespace: z.string(),
+    labels: z.record(z.string(), z.string()).default({}),
+  }),
+  spec: z.object({ containers: z.array(z.object({ name: z.string() })) }),
+});
+const Pods = z.object({ items: z.array(Pod) });
+export type MetricsPod = z.infer<typeof Pod>;
+
+/** What the containers of a pod use, in quantities of Kubernetes. */
+export interface PodUsage {
+  readonly timestamp: string;
+  readonly containers: readonly {
+    readonly name: string;
+    readonly usage: { readonly cpu: string; readonly memory: string };
+  }[];
+}
+
+/** What each of some pods uses, in their order; undefined where that is not known. */
+export type AskUsage = (pods: readonly MetricsPod[]) => Promise<readonly (PodUsage | undefined)[]>;
+
+/** The server's certificate and key, as files. */
+export interface Tls {
+  readonly certificate: string;
+  readonly key: string;
+}
+
+interface Server {
   readonly port: number;
-  /** Sets what all pods of an application (label `app`) use together from now on, in cores; they share it evenly. */
-  setCores(app: string, cores: number): void;
   stop(): Promise<void>;
 }
 
-const Pods = z.object({
-  items: z.array(
-    z.object({
-      metadata: z.object({
-        name: z.string(),
-        namespace: z.string(),
-        labels: z.record(z.string(), z.string()).default({}),
-      }),
-      spec: z.object({ containers: z.array(z.object({ name: z.string() })) }),
-    }),
-  ),
-});
+export interface MetricsServer extends Server {
+  /** Sets what all pods of an application (label `app`) use together from now on, in cores; they share it evenly. */
+  setCores(app: string, cores: number): void;
+}
 
 /** In the place of metrics-server: serves `metrics.k8s.io` for the pods that exist, with CPU use that a test sets. */
-export async function startMetricsServer(
-  api: ApiClient,
-  certificate: string,
-  key: string,
-): Promise<MetricsServer> {
+export async function startMetricsServer(api: ApiClient, tls: Tls): Promise<MetricsServer> {
   const cores = new Map<string, number>();
+  const usage: AskUsage = async (pods) => {
+    const appOf = ({ metadata }: MetricsPod): string => metadata.labels["app"] ?? "";
+    const perPod = (app: string): string => {
+      const sharing = pods.filter((pod) => appOf(pod) === app).length;
+      return `${Math.round(((cores.get(app) ?? DEFAULT_CORES) / sharing) * 1e6)}u`;
+    };
+    return Promise.resolve(
+      pods.map((pod) => ({
+        timestamp: new Date().toISOString(),
+        containers: pod.spec.containers.map(({ name }) => ({
+          name,
+          usage: { cpu: perPod(appOf(pod)), memory: "64Mi" },
+        })),
+      })),
+    );
+  };
+  const server = await serveMetrics(api, tls, usage);
+  return { ...server, setCores: (app, value) => void cores.set(app, value) };
+}
+
+/** Serves `metrics.k8s.io` on loopback for the pods that exist. */
+export async function serveMetrics(
+  api: ApiClient,
+  { certificate, key }: Tls,
+  ask: AskUsage,
+): Promise<Server> {
   const podMetrics = async (url: URL): Promise<object> => {
     const [, namespace] = /\/namespaces\/([^/]+)\/pods$/.exec(url.pathname) ?? [];
     const query = { labelSelector: url.searchParams.get("labelSelector") ?? undefined };
-    const pods = await api.call({ resource: RESOURCES.pods, namespace, verb: "list", query });
-    const { items: found } = Pods.parse(pods);
-    const perPod = (app: string): string => {
-      const sharing = found.filter(({ metadata }) => metadata.labels["app"] === app).length;
-      return `${Math.round(((cores.get(app) ?? DEFAULT_CORES) / sharing) * 1e6)}u`;
-    };
-    const items = found.map(({ metadata, spec }) => ({
-      metadata: { name: metadata.name, namespace: metadata.namespace },
-      timestamp: new Date().toISOString(),
-      window: "15s",
-      containers: spec.containers.map(({ name }) => ({
-        name,
-        usage: { cpu: perPod(metadata.labels["app"] ?? ""), memory: "64Mi" },
-      })),
-    }));
+    const list = await api.call({ resource: RESOURCES.pods, namespace, verb: "list", query });
+    const pods = Pods.parse(list).items;
+    const usages = await ask(pods);
+    const items = pods.flatMap(({ metadata: { name, namespace: own } }, index) => {
+      const usage = usages[index];
+      return usage === undefined ? [] : [{ metadata: { name, namespace: own }, window: "15s", ...usage }];
+    });
     return { kind: "PodMetricsList", apiVersion: GROUP_VERSION, metadata: {}, items };
   };
   const answer = async (path: string): Promise<object> => {
@@ -72,7 +105,6 @@ export async function startMetricsServer(
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
     port: (server.address() as AddressInfo).port,
-    setCores: (app, value) => void cores.set(app, value),
     stop: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

@@ -38,7 +38,12 @@ import { run } from "./run.ts";
 type Report = (line: string) => void;
 
 /** Settings of Go that do not depend on the user's own. The toolchain on this machine is used, none is downloaded. */
-const GO_ENV = { CGO_ENABLED: "0", GOFLAGS: "-mod=mod -buildvcs=false", GOTOOLCHAIN: "local", GOWORK: "off" };
+export const GO_ENV = {
+  CGO_ENABLED: "0",
+  GOFLAGS: "-mod=mod -buildvcs=false",
+  GOTOOLCHAIN: "local",
+  GOWORK: "off",
+};
 
 /** A set of programs that are compiled together into a folder. */
 interface Target {

@@ -2,16 +2,19 @@ import type { ChildProcess } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { ApiClient } from "@tradewind/kubernetes/client/client.ts";
 import { startRealApiServer } from "../../kubernetes/real-api-server.ts";
 import type { RealApiServer } from "../../kubernetes/real-api-server.ts";
 import { waitUntil } from "../../wait-until.ts";
-import { AGGREGATION } from "../control-plane.ts";
+import { AGGREGATION, registerApi, SERVER_TLS } from "../control-plane.ts";
 import { run } from "../build/run.ts";
+import { serveMetrics } from "../metrics-server.ts";
 import { writeConfiguration } from "./configuration.ts";
-import { archivesFolder } from "./images/build.ts";
+import { archives } from "./images/build.ts";
 import { writeKedaManifests } from "./keda.ts";
+import { KubeletUsage } from "./kubelet-usage.ts";
 import { NETWORK } from "./network.ts";
-import { layCable, NodeProcess, removeCable } from "./node-process.ts";
+import { importImages, layCable, NodeProcess, removeCable } from "./node-process.ts";
 
 type Report = (line: string) => void;
 
@@ -75,7 +78,7 @@ export async function startNodeCluster(
     await until("containerd listens", async () =>
       Promise.resolve(existsSync(`/proc/${node.pid}/root/run/containerd/containerd.sock`)),
     );
-    await node.importImages(archivesFolder());
+    await importImages(folder, await archives());
     say("images are imported");
     await until(
       "the node is ready",
@@ -91,6 +94,17 @@ export async function startNodeCluster(
     await until(
       "KEDA's metrics are served",
       succeeds("get", "--raw", "/apis/external.metrics.k8s.io/v1beta1"),
+    );
+    const api = new ApiClient(server.connection("admin"));
+    stops.push(async () => api.close());
+    const kubelet = new KubeletUsage();
+    stops.push(async () => kubelet.close());
+    const metrics = await serveMetrics(api, SERVER_TLS, async (pods) => kubelet.ask(pods));
+    stops.push(async () => metrics.stop());
+    await registerApi(api, "metrics.k8s.io", metrics.port);
+    await until(
+      "the kubelet's metrics are served",
+      succeeds("get", "--raw", "/apis/metrics.k8s.io/v1beta1/pods"),
     );
     return { kubeconfig, folder, stop };
   } catch (error) {

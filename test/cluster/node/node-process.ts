@@ -2,12 +2,14 @@ import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { createWriteStream, readdirSync, readFileSync, rmdirSync } from "node:fs";
-import { readdir } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { run } from "../build/run.ts";
 import { waitUntil } from "../../wait-until.ts";
 import { NETWORK } from "./network.ts";
+
+const PID_FILE = "node.pid";
 
 /** Both ends of the cable to the node, still on this machine. @throws Error when there is one already */
 export async function layCable(): Promise<void> {
@@ -43,24 +45,12 @@ export class NodeProcess {
     let pid = 0;
     await waitUntil(() => (pid = childOf(launcher.pid ?? 0)) > 0, 10_000, "the node has a first process");
     const node = new NodeProcess(launcher, pid);
+    await writeFile(join(folder, PID_FILE), String(pid));
     await run("ip", ["link", "set", NETWORK.nodeLink, "netns", String(pid), "name", "eth0"], {});
     for (const range of [NETWORK.pods, NETWORK.services]) {
       await run("ip", ["route", "replace", range, "via", NETWORK.node, "dev", NETWORK.link], {});
     }
     return node;
-  }
-
-  /** Runs a program as on the node. */
-  async run(program: string, ...args: readonly string[]): Promise<string> {
-    return run("nsenter", ["-t", String(this.pid), "-n", "-m", "-p", "-u", program, ...args], {});
-  }
-
-  /** Imports all images of a folder. */
-  async importImages(folder: string): Promise<void> {
-    for (const file of await readdir(folder)) {
-      if (file.endsWith(".tar"))
-        await this.run("ctr", "-n", "k8s.io", "images", "import", join(folder, file));
-    }
   }
 
   /** Ends everything on the node; of its cgroups nothing stays. */
@@ -72,6 +62,13 @@ export class NodeProcess {
     }
     await waitUntil(() => removeCgroups(), 30_000, "the node's cgroups are gone");
   }
+}
+
+/** Imports archives of images into the node of a cluster. @param folder the cluster's, whichever process holds it */
+export async function importImages(folder: string, archives: readonly string[]): Promise<void> {
+  const pid = await readFile(join(folder, PID_FILE), "utf8");
+  const onNode = ["-t", pid, "-n", "-m", "-p", "-u", "ctr", "-n", "k8s.io", "images", "import"];
+  for (const archive of archives) await run("nsenter", [...onNode, archive], {});
 }
 
 function childOf(pid: number): number {

@@ -1,6 +1,6 @@
-import { copyFile, mkdir, rename, rm } from "node:fs/promises";
+import { copyFile, mkdir, readdir, rename, rm } from "node:fs/promises";
 import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { run } from "../../build/run.ts";
 import { cacheFolder } from "../../programs.ts";
 import { buildah, buildahEnvironment, buildImage, hasImage, ROOT } from "./buildah.ts";
@@ -19,20 +19,18 @@ const TRADEWIND = ["tradewind-agent", "tradewind-predictor", "tradewind-exporter
 export const HOTEL_IMAGE = "localhost/hotel:1";
 export const PAUSE = "localhost/pause:1";
 
-/** Archives of the images in the cache, which containerd imports. */
-export const archivesFolder = (): string => join(cacheFolder(), "images", "archives");
+const archivesFolder = (): string => join(cacheFolder(), "images", "archives");
+
+/** Archives of all images in the cache, which containerd imports. */
+export async function archives(): Promise<string[]> {
+  const names = await readdir(archivesFolder());
+  return names.filter((name) => name.endsWith(".tar")).map((name) => join(archivesFolder(), name));
+}
 
 /** Those of the node and KEDA: built once, of programs in a folder. */
 export async function buildProgramImages(programs: (name: string) => string, report: Report): Promise<void> {
   for (const [name, { user }] of Object.entries(PROGRAM_IMAGES)) {
-    const image = `localhost/${name}:1`;
-    await once(image, report, async () =>
-      buildImage(
-        image,
-        ["FROM scratch", `COPY ${name} /`, `USER ${user}`, `ENTRYPOINT ["/${name}"]`],
-        async (folder) => copyFile(programs(name), join(folder, name)),
-      ),
-    );
+    await buildProgramImage(programs(name), { image: `localhost/${name}:1`, user }, report);
   }
   await once(PAUSE, report, async () =>
     buildImage(
@@ -43,8 +41,25 @@ export async function buildProgramImages(programs: (name: string) => string, rep
   );
 }
 
-/** Tradewind's, by `npm run images`, and that of the hotel application. Buildah knows what has changed since. */
-export async function buildApplicationImages(report: Report): Promise<void> {
+/** An image of one static program, built once. @returns its archive */
+export async function buildProgramImage(
+  program: string,
+  { image, user }: { readonly image: string; readonly user: string },
+  report: Report,
+): Promise<string> {
+  const name = basename(program);
+  await once(image, report, async () =>
+    buildImage(
+      image,
+      ["FROM scratch", `COPY ${name} /`, `USER ${user}`, `ENTRYPOINT ["/${name}"]`],
+      async (folder) => copyFile(program, join(folder, name)),
+    ),
+  );
+  return archiveOf(image);
+}
+
+/** Tradewind's, by `npm run images`, and that of the hotel application. Buildah knows what has changed since. @returns their archives */
+export async function buildApplicationImages(report: Report): Promise<string[]> {
   const base = await buildNodeImage(report);
   const env = await buildahEnvironment();
   const startedMs = performance.now();
@@ -63,8 +78,9 @@ export async function buildApplicationImages(report: Report): Promise<void> {
     ROOT,
   );
   const { version } = (await import("../../../../package.json", { with: { type: "json" } })).default;
-  for (const name of TRADEWIND) await archive(`localhost/${name}:${version}`);
-  await archive(HOTEL_IMAGE);
+  const images = [...TRADEWIND.map((name) => `localhost/${name}:${version}`), HOTEL_IMAGE];
+  for (const image of images) await archive(image);
+  return images.map((image) => archiveOf(image));
 }
 
 /** What Tradewind's Dockerfiles are built on here: their image of Node.js, made of packages. @returns its name */

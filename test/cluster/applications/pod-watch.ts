@@ -1,0 +1,56 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { z } from "zod";
+import type { ApiClient } from "@tradewind/kubernetes/client/client.ts";
+import { RESOURCES } from "@tradewind/kubernetes/client/resources.ts";
+import type { PodSample } from "./pods.ts";
+
+const LOOK_MS = 1_000;
+
+const Pods = z.object({
+  items: z.array(
+    z.object({
+      metadata: z.object({ labels: z.record(z.string(), z.string()).default({}) }),
+      status: z.object({ phase: z.string().optional() }),
+    }),
+  ),
+});
+
+/** Counts the pods of a namespace that are there and have not ended, by their label `app`. */
+export async function countPods(api: ApiClient, namespace: string): Promise<PodSample["pods"]> {
+  const { items } = Pods.parse(await api.call({ resource: RESOURCES.pods, namespace, verb: "list" }));
+  const pods: Record<string, number> = {};
+  for (const { metadata, status } of items) {
+    const app = metadata.labels["app"];
+    if (app === undefined || status.phase === "Succeeded" || status.phase === "Failed") continue;
+    pods[app] = (pods[app] ?? 0) + 1;
+  }
+  return pods;
+}
+
+export interface PodWatch {
+  readonly samples: readonly PodSample[];
+  stop(): Promise<void>;
+}
+
+/** Counts them each second until it is stopped. A count that cannot be had is left out. */
+export function watchPods(api: ApiClient, namespace: string): PodWatch {
+  const stopped = new AbortController();
+  const samples: PodSample[] = [];
+  const watch = async (): Promise<void> => {
+    while (!stopped.signal.aborted) {
+      const nowMs = performance.now();
+      const pods = await countPods(api, namespace).catch(() => undefined);
+      if (pods !== undefined) samples.push({ nowMs, pods });
+      const waitMs = Math.max(0, nowMs + LOOK_MS - performance.now());
+      await delay(waitMs, undefined, { signal: stopped.signal }).catch(() => undefined);
+    }
+  };
+  const watching = watch();
+  return {
+    samples,
+    stop: async () => {
+      stopped.abort();
+      await watching;
+    },
+  };
+}
