@@ -1,6 +1,8 @@
 import { MOST_CHARACTERS, namedServices } from "../../facts/reasons.ts";
 import type { Reason } from "@tradewind/core/contract/reason.ts";
 import { throttledShare } from "../../facts/demand.ts";
+import { mainContainers } from "@tradewind/core/main-containers.ts";
+import type { CostSettings } from "../../facts/cost-settings.ts";
 import { isSaturated } from "../../facts/need.ts";
 import type { Observation } from "../../facts/observation.ts";
 import type { CostMemory, ServiceModelMemory } from "../learn/state.ts";
@@ -14,6 +16,9 @@ const UNEXPLAINED_WINDOWS = 2;
 /** A service at its limit grows at least by this factor: throttling below the limit hides no demand that could be counted. */
 const LEAST_GROWTH = 1.25;
 
+/** Throttled share of the CPU time from which on a limit is what holds a service up; below it stalls are what the models know. */
+const LIMITED_SHARE = 0.5;
+
 /** What measured misses ask for, whatever the models say. */
 export interface GrowthAtLimit {
   /** CPU of all containers by service, cores: of those that grow now, and of those that have grown of late. */
@@ -26,7 +31,7 @@ export interface GrowthAtLimit {
 /**
  * Measured beats modelled: where a route clearly misses its objective for {@link UNEXPLAINED_WINDOWS} windows in a row, and the models
  * do not explain it, its services whose containers are at their CPU limit grow to what an autoscaler by CPU would ask for, one step
- * at the least. Windows in which replicas start are not counted: their growth is on its way. What has grown stays for
+ * at the least. Windows in which replicas start or may still warm up are not counted: their growth is on its way. What has grown stays for
  * as long as a decision stands: the models that did not see the miss would take it away at once.
  */
 export function growthAtLimit(
@@ -48,11 +53,11 @@ export function growthAtLimit(
     if (!telling || severity < context.settings.clearMissRatio) continue;
     const names = servicesOnRoutes(request, [miss.measured]);
     const passed = observations.filter(({ service }) => names.has(service));
-    const isGrowing = passed.some((one) => one.settling || isStarting(one));
+    const isGrowing = passed.some((one) => one.settling || isStarting(one) || isYoung(one, settings));
     const windows = (before.get(flow.flow) ?? 0) + (isGrowing ? 0 : 1);
     counted.set(flow.flow, windows);
     if (isGrowing || windows < UNEXPLAINED_WINDOWS) continue;
-    const full = passed.filter((one) => isAtLimit(one, 1 - application.objective.percentile));
+    const full = passed.filter(isAtLimit);
     for (const one of full)
       grownCores.set(one.service, coresAtLimit(one, context.settings.targetUtilisation));
     reasons.push({
@@ -85,9 +90,14 @@ export function growthAtLimit(
   return { cores: new Map(cores), reasons, memory: { ...memory, routes, services } };
 }
 
-/** Its containers are full, or held up by their CPU limit for more of the time than requests may be late. */
-const isAtLimit = ({ demand, window }: Observation, allowedRatio: number): boolean =>
-  (demand !== undefined && isSaturated(demand)) || throttledShare(window) > allowedRatio;
+/** Some of its containers may still warm up. */
+const isYoung = ({ window }: Observation, { youngSeconds }: CostSettings): boolean =>
+  window !== undefined &&
+  mainContainers(window).some(({ startedAtMs = 0 }) => window.endMs - startedAtMs < 1e3 * youngSeconds);
+
+/** Its containers are full, or throttled in {@link LIMITED_SHARE} of their CPU time. */
+const isAtLimit = ({ demand, window }: Observation): boolean =>
+  (demand !== undefined && isSaturated(demand)) || throttledShare(window) > LIMITED_SHARE;
 
 /** What a target utilisation asks for, cores of all containers together. */
 function coresAtLimit({ demand, readyReplicas = 0 }: Observation, targetUtilisation: number): number {

@@ -1,4 +1,5 @@
-import { hasCpuLimits } from "@tradewind/core/main-containers.ts";
+import { hasCpuLimits, mainContainers } from "@tradewind/core/main-containers.ts";
+import type { CostSettings } from "../../facts/cost-settings.ts";
 import { provenCores } from "../../facts/need.ts";
 import type { Observation } from "../../facts/observation.ts";
 import { roundedUp } from "../../facts/size.ts";
@@ -88,15 +89,25 @@ function neededCores(
   known: NeedKnown,
 ): number {
   const { demand, readyReplicas = 0, resizable, runningContainer, service } = one;
-  // What requests took in the window is a fact, whatever the models make of one.
-  const measured = ((demand?.usageCores ?? 0) * known.outlook.ratio) / settings.mostUtilisation;
   const proven = Math.max(
     demand === undefined ? 0 : provenCores(demand),
-    resizable.cpu ? 0 : measured,
+    resizable.cpu ? 0 : measuredCores(one, settings) * known.outlook.ratio,
     known.grownCores.get(service) ?? 0,
   );
   const asked = demandCores(one, known) / settings.mostUtilisation;
   if (known.awaited.has(service) || (resizable.cpu && isUnlimited(one))) return Math.max(proven, asked);
   const running = readyReplicas * (runningContainer?.cpuCores ?? 0);
   return Math.max(proven, resizable.cpu ? Math.min(asked, running) : 0);
+}
+
+/**
+ * CPU that requests took in the window, whatever the models make of it. Nothing while containers are young: what warming up takes is no
+ * demand of the load to come.
+ */
+function measuredCores({ demand, window }: Observation, { youngSeconds }: CostSettings): number {
+  if (demand === undefined || window === undefined) return 0;
+  const isYoung = mainContainers(window).some(
+    ({ startedAtMs = 0 }) => window.endMs - startedAtMs < 1e3 * youngSeconds,
+  );
+  return isYoung ? 0 : demand.usageCores;
 }

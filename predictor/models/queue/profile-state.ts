@@ -80,7 +80,7 @@ export type ProfileState = z.infer<typeof Tracked>;
 /** Before any window: median and standard deviation of the logarithm of each parameter. */
 export const PRIOR: readonly (readonly [median: number, spread: number])[] = [
   [0.005, 2],
-  [0.003, 0.7],
+  [0.003, 0.85],
   [0.7, 0.5],
   [0.005, 2],
   [0.7, 0.5],

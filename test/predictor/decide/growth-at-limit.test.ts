@@ -57,11 +57,11 @@ const reasonOf = ({ plan }: PolicyOutcome) =>
 
 describe("a miss that the models do not explain", () => {
   it("grows what is at its CPU limit from the second window on, and says what was measured and expected", () => {
-    const [first, second] = missed({ throttledRatio: 0.5, windows: 2 }).slice(CALM_WINDOWS);
+    const [first, second] = missed({ throttledRatio: 0.75, windows: 2 }).slice(CALM_WINDOWS);
     expect(replicasOf(first!)).toBe(2);
     expect(reasonOf(first!)).toBeUndefined();
     expect(replicasOf(second!)).toBeGreaterThan(2);
-    expect(wishOf(second!, "backend").reasons).toContainEqual({ code: "at-cpu-limit", throttledRatio: 0.5 });
+    expect(wishOf(second!, "backend").reasons).toContainEqual({ code: "at-cpu-limit", throttledRatio: 0.75 });
     expect(reasonOf(second!)).toMatchObject({
       latencySeconds: 1.6,
       objectiveSeconds: 0.2,
@@ -71,7 +71,7 @@ describe("a miss that the models do not explain", () => {
   });
 
   it("expects few of the requests over where many are", () => {
-    const reason = reasonOf(missed({ throttledRatio: 0.5, windows: 2 }).at(-1)!);
+    const reason = reasonOf(missed({ throttledRatio: 0.75, windows: 2 }).at(-1)!);
     const { expectedRatio, overRatio } = reason as Extract<Reason, { code: "miss-unexplained" }>;
     expect(overRatio).toBeGreaterThan(0.3);
     expect(overRatio).toBeGreaterThan(4 * expectedRatio);
@@ -84,13 +84,13 @@ describe("a miss that the models do not explain", () => {
   });
 
   it("is none where it is slight", () => {
-    const outcome = missed({ throttledRatio: 0.5, windows: 4, tailSeconds: 0.22 }).at(-1)!;
+    const outcome = missed({ throttledRatio: 0.75, windows: 4, tailSeconds: 0.22 }).at(-1)!;
     expect(reasonOf(outcome)).toBeUndefined();
   });
 
   it("keeps what has grown for as long as a decision stands, and no longer", () => {
     const standing = 300_000 / WINDOW_MS;
-    const outcomes = missed({ throttledRatio: 0.5, windows: 2 }, standing + 2);
+    const outcomes = missed({ throttledRatio: 0.75, windows: 2 }, standing + 2);
     const grown = replicasOf(outcomes[CALM_WINDOWS + 1]!);
     expect(replicasOf(outcomes[CALM_WINDOWS + 1 + standing]!)).toBe(grown);
     expect(replicasOf(outcomes.at(-1)!)).toBeLessThan(grown);

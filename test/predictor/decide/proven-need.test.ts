@@ -33,8 +33,8 @@ describe("CPU that use proves necessary", () => {
     expect(met(size(2, 1), 0)).toEqual(size(3, 1));
   });
 
-  it("is what requests took in the window at the load to come, at the most use of all (podinfo)", () => {
-    // Two containers of a core use 0.5 each: for 2.2 times the load 2.2 cores, and 2.6 at 85 %.
+  it("is what requests took in the window at the load to come, whatever a model believes of one (podinfo)", () => {
+    // Two containers of a core use 0.5 each: for 2.2 times the load 2.2 cores.
     const half = made("a", { replicas: 2, requestsPerSecond: 50 });
     const { observations } = seen(windowSet([modelledWindow(half)]));
     const cost = chain([service("a", { base: size(2, 1) })]);
