@@ -237,17 +237,17 @@ describe.skipIf(helm === undefined)("what the chart renders", () => {
       );
     };
     const scaler = find(of("secured"), "Deployment", "tradewind-scaler");
-    const own = (name: string): string[] => [
+    const own = (name: string, key = "token"): string[] => [
       `${name}-tls/tls.crt`,
       `${name}-tls/tls.key`,
-      `${name}-token/token`,
+      `${name}-token/${key}`,
     ];
     const shown = (name: string): string[] => [`${name}-tls/ca.crt`, `${name}-token/token`];
     expect(secrets(find(of("secured"), "DaemonSet", "tradewind-agent"), "agent-security")).toEqual(
       own("agent"),
     );
     expect(secrets(scaler, "exporter-security")).toEqual([
-      ...own("page"),
+      ...own("page", "tokens"),
       ...shown("agent"),
       ...shown("predictor"),
     ]);

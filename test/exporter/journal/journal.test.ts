@@ -38,7 +38,7 @@ const event = (atMs: number, replicas = 4): AuditEvent => ({
   before: { replicas: 3 },
   after: { replicas },
   codes: ["slo-violated"],
-  recordHash: "",
+  recordHash: "0".repeat(64),
 });
 
 /** Each at its own time. */
