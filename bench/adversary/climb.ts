@@ -8,7 +8,7 @@ export interface Target<Attempt> {
   readonly shares: number;
   /** As it should be. */
   readonly sample: Attempt;
-  /** Tried before anything is drawn, all of them, however long it takes. */
+  /** Tried before anything is drawn. */
   readonly enlarged: () => Iterable<Attempt>;
   change(rng: Rng, attempt: Attempt): Attempt;
   /** @returns what it cost, or undefined for an attempt that cannot be sent or is too large */
@@ -61,7 +61,10 @@ export async function climb<Attempt>(target: Target<Attempt>, rng: Rng, endMs: n
     parents.splice(PARENTS);
   };
   await look(target.sample);
-  for (const attempt of target.enlarged()) await look(attempt);
+  for (const attempt of target.enlarged()) {
+    if (performance.now() >= endMs) break;
+    await look(attempt);
+  }
   while (performance.now() < endMs) {
     let attempt = parents.length === 0 || oneIn(rng, 5) ? target.sample : pick(rng, parents).attempt;
     for (let left = 1 + below(rng, 3); left > 0; left -= 1) attempt = target.change(rng, attempt);

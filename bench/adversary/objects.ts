@@ -103,6 +103,16 @@ const READERS: readonly {
   { name: "VerticalPodAutoscaler", seed: VPA, read: (value) => VerticalPodAutoscaler.safeParse(value) },
 ];
 
+/** What a reader throws is for the fuzzer to judge; here it costs what it cost. */
+function problemOf(work: () => void): string {
+  try {
+    work();
+    return "";
+  } catch (error) {
+    return `threw ${describeError(error).slice(0, 80)}: `;
+  }
+}
+
 /** Objects that whoever may write in one namespace can make, read as the scaler and the predictor read them. */
 export const objectTargets = (): Target<unknown>[] =>
   READERS.map(({ name, read, seed }) => ({
@@ -115,8 +125,12 @@ export const objectTargets = (): Target<unknown>[] =>
       const text = jsonOf(value);
       if (text.length > MOST_BYTES) return undefined;
       const before = process.threadCpuUsage();
-      read(JSON.parse(text));
+      const problem = problemOf(() => read(JSON.parse(text)));
       const { system, user } = process.threadCpuUsage(before);
-      return { cpuSeconds: (system + user) / 1e6, bytes: Buffer.byteLength(text), about: text.slice(0, 80) };
+      return {
+        cpuSeconds: (system + user) / 1e6,
+        bytes: Buffer.byteLength(text),
+        about: `${problem}${text.slice(0, 80)}`,
+      };
     },
   }));
