@@ -103,6 +103,7 @@ function problemInWords(problem: ChainProblem, { lastSeq, leftOut }: ChainVerdic
     case "change-differs":
       return `change ${problem.change} is not as the trail says: it was written beside it`;
     case "change-missing":
+    default:
       return `change ${problem.change} is in force by the trail, and is missing`;
   }
 }
