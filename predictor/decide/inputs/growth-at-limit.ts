@@ -11,11 +11,6 @@ import { servicesOnRoutes } from "./services-on-routes.ts";
 import { isStarting } from "./services-to-keep.ts";
 import type { UnexplainedMiss } from "./services-to-keep.ts";
 
-/** Windows in a row in which a route misses as its models do not explain, before services grow without them. */
-const UNEXPLAINED_WINDOWS = 2;
-/** A service at its limit grows at least by this factor: throttling below the limit hides no demand that could be counted. */
-const LEAST_GROWTH = 1.25;
-
 /** Throttled share of the CPU time from which on a limit is what holds a service up; below it stalls are what the models know. */
 const LIMITED_SHARE = 0.5;
 
@@ -29,8 +24,8 @@ export interface GrowthAtLimit {
 }
 
 /**
- * Measured beats modelled: where a route clearly misses its objective for {@link UNEXPLAINED_WINDOWS} windows in a row, and the models
- * do not explain it, its services whose containers are at their CPU limit grow to what an autoscaler by CPU would ask for, one step
+ * Measured beats modelled: where a route clearly misses its objective for `settleWindows` windows in a row, and the models
+ * do not explain it, its services whose containers are at their CPU limit grow to what an autoscaler by CPU would ask for, one replica
  * at the least. Windows in which replicas start or may still warm up are not counted: their growth is on its way. What has grown stays for
  * as long as a decision stands: the models that did not see the miss would take it away at once.
  */
@@ -56,7 +51,7 @@ export function growthAtLimit(
     const isGrowing = passed.some((one) => one.settling || isStarting(one) || isYoung(one, settings));
     const windows = (before.get(flow.flow) ?? 0) + (isGrowing ? 0 : 1);
     counted.set(flow.flow, windows);
-    if (isGrowing || windows < UNEXPLAINED_WINDOWS) continue;
+    if (isGrowing || windows < context.settings.settleWindows) continue;
     const full = passed.filter(isAtLimit);
     for (const one of full)
       grownCores.set(one.service, coresAtLimit(one, context.settings.targetUtilisation));
@@ -102,6 +97,5 @@ const isAtLimit = ({ demand, window }: Observation): boolean =>
 /** What a target utilisation asks for, cores of all containers together. */
 function coresAtLimit({ demand, readyReplicas = 0 }: Observation, targetUtilisation: number): number {
   if (demand === undefined) return 0;
-  const running = readyReplicas * demand.podCapacityCores;
-  return Math.max(demand.cores / targetUtilisation, LEAST_GROWTH * running);
+  return Math.max(demand.cores / targetUtilisation, (readyReplicas + 1) * demand.podCapacityCores);
 }

@@ -1,5 +1,7 @@
 import { normalCdf } from "../normal.ts";
+import { RECENT_WINDOWS } from "../recent-windows.ts";
 import { CFS_PERIOD_SECONDS } from "./queue-curve.ts";
+import { SATURATED } from "./take-window.ts";
 
 /**
  * How unevenly a container asks for its CPU. The work of a CFS period is normal with mean m and variance b·m, where b, the burst, is
@@ -22,14 +24,8 @@ export interface ThrottledContainer {
   readonly windowSeconds: number;
 }
 
-/** What was learnt fades by this share a window. */
-const FADING = 0.97;
 /** Periods in a row are much alike: so many say what one independent of the others would. */
 const PERIODS_ALIKE = 5;
-/** A container that has used more of its quota hides how much it was asked for. */
-const MOST_USED = 0.9;
-/** Chances are no nearer to 0 and 1: other things throttle, too. */
-const LEAST_CHANCE = 1e-4;
 /** Standard deviation of ln burst before any throttled period was seen, around one request. */
 const PRIOR_SPREAD = 1;
 
@@ -39,22 +35,24 @@ function throttledChance(workSeconds: number, quotaSeconds: number, burstSeconds
   return normalCdf((workSeconds - quotaSeconds) / Math.sqrt(burstSeconds * workSeconds));
 }
 
-/** Takes in the containers of one window, as many as were measured. */
+/** Takes in the containers of one window, as many as were measured. One that is full hides how much it was asked for. */
 export function burstsAfter(
   before: CpuBursts | undefined,
   containers: readonly ThrottledContainer[],
 ): CpuBursts | undefined {
   const telling = containers.filter(
-    ({ cpuLimitCores, cpuUsageCores }) => cpuUsageCores > 0 && cpuUsageCores <= MOST_USED * cpuLimitCores,
+    ({ cpuLimitCores, cpuUsageCores }) => cpuUsageCores > 0 && cpuUsageCores <= SATURATED * cpuLimitCores,
   );
   if (telling.length === 0) return before;
   return BURST_SECONDS.map((burstSeconds, index) => {
-    let likelihood = FADING * (before?.[index] ?? 0);
+    let likelihood = (1 - 1 / RECENT_WINDOWS) * (before?.[index] ?? 0);
     for (const { cpuLimitCores, cpuUsageCores, throttledRatio, windowSeconds } of telling) {
       const work = cpuUsageCores * CFS_PERIOD_SECONDS;
       const chance = throttledChance(work, cpuLimitCores * CFS_PERIOD_SECONDS, burstSeconds);
-      const bounded = Math.min(1 - LEAST_CHANCE, Math.max(LEAST_CHANCE, chance));
       const periods = windowSeconds / CFS_PERIOD_SECONDS / PERIODS_ALIKE / telling.length;
+      // Other things throttle, too: no chance is nearer to 0 or 1 than half of a period says.
+      const least = Math.min(0.5, 0.5 / periods);
+      const bounded = Math.min(1 - least, Math.max(least, chance));
       likelihood +=
         periods * (throttledRatio * Math.log(bounded) + (1 - throttledRatio) * Math.log1p(-bounded));
     }

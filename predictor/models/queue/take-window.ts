@@ -53,8 +53,6 @@ export interface ProfileObservation {
 export const SATURATED = 0.9;
 /** Standard deviation of ln CPU use in a window apart from the chance of the requests' demands: scrapes are not at its ends. */
 const USE_NOISE = 0.03;
-/** The same of the share of a window by which CPU is read before its end: an agent that has backed off may be a whole window late. */
-const LATE_SHARE = 1;
 /** Standard deviation of ln of what is measured when all containers are young (warm-up costs two to four times the CPU). */
 const YOUNG_NOISE = 1;
 /** Standard deviation of ln latency of a saturated window: it may have begun with any queue that windows before it left. */
@@ -236,14 +234,14 @@ function ofUnended({ meanSeconds, responseSeconds, windowSeconds }: ProfileObser
 
 /**
  * Variance of ln CPU use where the load has changed and the use is still nearer to that of the load before: counters of an agent that
- * reads seldom are some seconds older than the window. Use that has gone further than the load is no late reading, and in the next window
+ * has backed off are up to a window older than it. Use that has gone further than the load is no late reading, and in the next window
  * all of it is of the new load.
  * @param innovation ln of the use over the expected one
  */
 function ofLateReading({ lastLoad }: ProfileState, innovation: number, load: number): number {
   if (!isPositive(lastLoad) || !isPositive(load)) return 0;
   const change = Math.log(load) - Math.log(lastLoad);
-  return change * innovation < 0 ? ((gradient[DEMAND] as number) * change * LATE_SHARE) ** 2 : 0;
+  return change * innovation < 0 ? ((gradient[DEMAND] as number) * change) ** 2 : 0;
 }
 
 /** Of a demand of which nothing is known. */
