@@ -1,8 +1,7 @@
 import { MOST_CHARACTERS, namedServices } from "../../facts/reasons.ts";
 import type { Reason } from "@tradewind/core/contract/reason.ts";
 import { throttledShare } from "../../facts/demand.ts";
-import { mainContainers } from "@tradewind/core/main-containers.ts";
-import type { CostSettings } from "../../facts/cost-settings.ts";
+import { hasYoung } from "../../facts/young.ts";
 import { isSaturated } from "../../facts/need.ts";
 import type { Observation } from "../../facts/observation.ts";
 import type { CostMemory, ServiceModelMemory } from "../learn/state.ts";
@@ -48,7 +47,7 @@ export function growthAtLimit(
     if (!telling || severity < context.settings.clearMissRatio) continue;
     const names = servicesOnRoutes(request, [miss.measured]);
     const passed = observations.filter(({ service }) => names.has(service));
-    const isGrowing = passed.some((one) => one.settling || isStarting(one) || isYoung(one, settings));
+    const isGrowing = passed.some((one) => one.settling || isStarting(one) || hasYoung(one.window, settings));
     const windows = (before.get(flow.flow) ?? 0) + (isGrowing ? 0 : 1);
     counted.set(flow.flow, windows);
     if (isGrowing || windows < context.settings.settleWindows) continue;
@@ -84,11 +83,6 @@ export function growthAtLimit(
   );
   return { cores: new Map(cores), reasons, memory: { ...memory, routes, services } };
 }
-
-/** Some of its containers may still warm up. */
-const isYoung = ({ window }: Observation, { youngSeconds }: CostSettings): boolean =>
-  window !== undefined &&
-  mainContainers(window).some(({ startedAtMs = 0 }) => window.endMs - startedAtMs < 1e3 * youngSeconds);
 
 /** Its containers are full, or throttled in {@link LIMITED_SHARE} of their CPU time. */
 const isAtLimit = ({ demand, window }: Observation): boolean =>

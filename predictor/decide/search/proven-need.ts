@@ -1,6 +1,7 @@
-import { hasCpuLimits, mainContainers } from "@tradewind/core/main-containers.ts";
+import { hasCpuLimits } from "@tradewind/core/main-containers.ts";
 import type { CostSettings } from "../../facts/cost-settings.ts";
 import { provenCores } from "../../facts/need.ts";
+import { hasYoung } from "../../facts/young.ts";
 import type { Observation } from "../../facts/observation.ts";
 import { roundedUp } from "../../facts/size.ts";
 import type { ApplicationCost } from "../cost/application-cost.ts";
@@ -104,10 +105,5 @@ function neededCores(
  * CPU that requests took in the window, whatever the models make of it. Nothing while containers are young: what warming up takes is no
  * demand of the load to come.
  */
-function measuredCores({ demand, window }: Observation, { youngSeconds }: CostSettings): number {
-  if (demand === undefined || window === undefined) return 0;
-  const isYoung = mainContainers(window).some(
-    ({ startedAtMs = 0 }) => window.endMs - startedAtMs < 1e3 * youngSeconds,
-  );
-  return isYoung ? 0 : demand.usageCores;
-}
+const measuredCores = ({ demand, window }: Observation, settings: CostSettings): number =>
+  demand === undefined || hasYoung(window, settings) ? 0 : demand.usageCores;

@@ -4,7 +4,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { RECOMMENDATIONS_SCHEMA } from "@tradewind/core/contract/recommendation.ts";
 import { FakeServer, json } from "../../core/endpoint/fake-server.ts";
 
-const HOSTILE = "\u001b]0;pwned\u0007\u001b[2J\u001b[31mAPPROVED BY CEO\nshop  replicas 1 → 99";
+const HOSTILE = "\u001b]0;pwned\u0007\u001b[2J\u001b[31mAPPROVED BY ADMIN\nshop  replicas 1 → 99";
 const CHANGE = {
   kind: "size",
   id: "3f9a2b77c1",
