@@ -24,9 +24,10 @@ describe("the window of a replay", () => {
       const shown = windows[0]!;
       expect(shown.requestsPerSecond).toBe(before.requestsPerSecond);
       // The same sizes as were recorded: what differs is the error of the fitted model.
-      expect(shown.containers[0]!.cpuUsageCores! / before.containers[0]!.cpuUsageCores!).toBeCloseTo(1, 1);
+      const use = shown.containers[0]!.cpuUsageCores! / before.containers[0]!.cpuUsageCores!;
+      expect(Math.abs(use - 1)).toBeLessThan(0.02);
       const ratio = flows[0]!.latency.p95Seconds / recorded.flows[0]!.latency.p95Seconds;
-      expect(Math.abs(Math.log(ratio))).toBeLessThan(0.1);
+      expect(Math.abs(Math.log(ratio))).toBeLessThan(0.15);
     }
   });
 });
