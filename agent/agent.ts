@@ -1,19 +1,19 @@
-import { systemClock } from "@tradewind/core/clock.ts";
-import { HttpDoor } from "@tradewind/core/http-door.ts";
-import { SenderWork } from "@tradewind/core/sender-work.ts";
-import { createLog } from "@tradewind/core/log.ts";
-import type { Logger } from "@tradewind/core/log.ts";
-import { serveProbes } from "@tradewind/core/probe-server.ts";
-import type { ProbeServer } from "@tradewind/core/probe-server.ts";
-import type { ReloadingTls } from "@tradewind/core/reloading-tls.ts";
-import { seededRng } from "@tradewind/core/rng.ts";
-import type { Running } from "@tradewind/core/running.ts";
-import { HttpSide } from "./http.ts";
-import { startLoop } from "./loop.ts";
+import { systemClock } from "@tradewind/core/process/clock.ts";
+import { HttpDoor } from "@tradewind/core/net/http-door.ts";
+import { SenderWork } from "@tradewind/core/net/sender-work.ts";
+import { createLog } from "@tradewind/core/process/log.ts";
+import type { Logger } from "@tradewind/core/process/log.ts";
+import { serveProbes } from "@tradewind/core/net/probe-server.ts";
+import type { ProbeServer } from "@tradewind/core/net/probe-server.ts";
+import type { ReloadingTls } from "@tradewind/core/net/reloading-tls.ts";
+import { seededRng } from "@tradewind/core/values/rng.ts";
+import type { Running } from "@tradewind/core/process/running.ts";
+import { HttpSide } from "./run/http.ts";
+import { startLoop } from "./run/loop.ts";
 import type { AgentOptions } from "./options.ts";
-import { NodeAgent } from "./node-agent.ts";
-import type { SelfMetrics } from "./self.ts";
-import type { AgentSurroundings } from "./surroundings.ts";
+import { NodeAgent } from "./run/node-agent.ts";
+import type { SelfMetrics } from "./run/self.ts";
+import type { AgentSurroundings } from "./node/surroundings.ts";
 
 const NAMES_POLL_MS = 1_000;
 /** The hardware can wait until the first samples are in. */
@@ -88,7 +88,7 @@ async function openTls(
   self: SelfMetrics,
 ): Promise<ReloadingTls | undefined> {
   if (files === undefined) return undefined;
-  const { ReloadingTls } = await import("@tradewind/core/reloading-tls.ts");
+  const { ReloadingTls } = await import("@tradewind/core/net/reloading-tls.ts");
   return ReloadingTls.open(files, { everyMs: files.refreshMs, log, observer: self });
 }
 

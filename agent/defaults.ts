@@ -1,5 +1,5 @@
-import { MAX_SENDER_WORK } from "@tradewind/core/sender-work.ts";
-import { trimmedEnd } from "@tradewind/core/trimmed-end.ts";
+import { MAX_SENDER_WORK } from "@tradewind/core/net/sender-work.ts";
+import { trimmedEnd } from "@tradewind/core/values/trimmed-end.ts";
 
 /** What an agent does when nothing is said. Shared by the command line and the schema, so that they cannot differ. */
 export const DEFAULTS = {

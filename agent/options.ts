@@ -1,7 +1,7 @@
 import { CONTAINER_SERIES } from "./container/columns.ts";
 import { hostname } from "node:os";
 import { z } from "zod";
-import { LOG_LEVELS } from "@tradewind/core/log.ts";
+import { LOG_LEVELS } from "@tradewind/core/process/log.ts";
 import { ADDRESS_RULE, DEFAULTS, FOLDER_RULE, isAddress, isFolder, tidyFolder } from "./defaults.ts";
 
 const Folder = z.string().refine(isFolder, FOLDER_RULE).transform(tidyFolder);

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { parseJsonWith } from "@tradewind/core/config.ts";
+import { parseJsonWith } from "@tradewind/core/values/config.ts";
 import { RunReport } from "@tradewind/core/contract/run-report.ts";
 
 const CLI = join(dirname(import.meta.dirname), "cli", "main.ts");

@@ -6,8 +6,8 @@ import { existsSync, readdirSync } from "node:fs";
 import { availableParallelism, cpus } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { describeError } from "@tradewind/core/errors.ts";
-import { VERSION } from "@tradewind/core/version.ts";
+import { describeError } from "@tradewind/core/values/errors.ts";
+import { VERSION } from "@tradewind/core/process/version.ts";
 import type { Benchmark } from "./benchmark.ts";
 
 const names = readdirSync(import.meta.dirname, { withFileTypes: true })

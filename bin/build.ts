@@ -8,7 +8,7 @@ const dist = join(root, "dist");
 const assets = "{core,agent,kubernetes,predictor,exporter,local,cli}/**/*.{json,proto,html,css,svg,txt,csv}";
 
 /** What browsers run as it is. */
-const browserFiles = "exporter/web/console/*.js";
+const browserFiles = "exporter/serve/web/console/*.js";
 
 rmSync(dist, { recursive: true, force: true });
 execFileSync(join(root, "node_modules", ".bin", "tsc"), ["-p", "tsconfig.build.json"], {

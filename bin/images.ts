@@ -6,7 +6,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
-import { trimmedEnd } from "@tradewind/core/trimmed-end.ts";
+import { trimmedEnd } from "@tradewind/core/values/trimmed-end.ts";
 
 const root = dirname(import.meta.dirname);
 const PROCESSES = ["agent", "predictor", "exporter", "local"] as const;

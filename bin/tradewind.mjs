@@ -12,7 +12,7 @@ const compiled = join(root, "cli", "main.js");
 const main = existsSync(compiled) ? compiled : join(root, "cli", "main.ts");
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 
-// The node agent counts its megabytes, and these count only before anything is loaded; agent/frugal.ts says why.
+// The node agent counts its megabytes, and these count only before anything is loaded; agent/run/frugal.ts says why.
 if (process.argv[2] === "agent") {
   for (const flag of ["--no-opt", "--no-maglev", "--semi-space-growth-factor=1"]) setFlagsFromString(flag);
 }

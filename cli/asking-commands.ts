@@ -15,7 +15,7 @@ export const ASKING_COMMANDS: readonly CommandEntry[] = [
     summary: "show what is recommended now, and which decision set it and why",
     group: LOOK,
     asks: { scaler: "one" },
-    load: async () => import("@tradewind/exporter/status/command.ts"),
+    load: async () => import("@tradewind/exporter/commands/status.ts"),
   },
   {
     name: "explain",
@@ -57,13 +57,13 @@ export const ASKING_COMMANDS: readonly CommandEntry[] = [
     summary: "list large changes that wait for a person, approve or refuse one",
     group: LOOK,
     asks: { scaler: "every" },
-    load: async () => import("@tradewind/exporter/approval/command.ts"),
+    load: async () => import("@tradewind/exporter/commands/approve.ts"),
   },
   {
     name: "replay",
     summary: "decide again on a decision record, and compare byte by byte",
     group: LOOK,
     asks: { scaler: "one" },
-    load: async () => import("@tradewind/exporter/replay/command.ts"),
+    load: async () => import("@tradewind/exporter/commands/replay.ts"),
   },
 ];

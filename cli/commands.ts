@@ -57,7 +57,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     name: "audit",
     summary: "print or check what the scaler did, hash-chained",
     group: LOOK,
-    load: async () => import("@tradewind/exporter/audit/command.ts"),
+    load: async () => import("@tradewind/exporter/commands/audit.ts"),
   },
   {
     name: "backtest",

@@ -1,8 +1,8 @@
 /** The `tradewind` command. Loads only the package of the command that was asked for. */
 import { Command, CommanderError } from "commander";
-import { describeError, TradewindError } from "@tradewind/core/errors.ts";
-import { printable } from "@tradewind/core/printable.ts";
-import { VERSION } from "@tradewind/core/version.ts";
+import { describeError, TradewindError } from "@tradewind/core/values/errors.ts";
+import { printable } from "@tradewind/core/values/printable.ts";
+import { VERSION } from "@tradewind/core/process/version.ts";
 import { COMMANDS } from "./commands.ts";
 
 const EXAMPLES = `

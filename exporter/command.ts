@@ -1,9 +1,9 @@
 import { Option } from "commander";
 import type { Command } from "commander";
-import { LOG_LEVELS } from "@tradewind/core/log.ts";
-import { serve } from "@tradewind/core/serve.ts";
+import { LOG_LEVELS } from "@tradewind/core/process/log.ts";
+import { serve } from "@tradewind/core/process/serve.ts";
 import type { ExporterInput } from "./options.ts";
-import { keepHeapSmall } from "./small-heap.ts";
+import { keepHeapSmall } from "./serve/keda/small-heap.ts";
 
 interface Flags {
   listen: string;

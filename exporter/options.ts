@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { MAX_SENDER_WORK } from "@tradewind/core/sender-work.ts";
-import { targetProblem } from "@tradewind/core/addresses.ts";
-import { parseDurationSeconds } from "@tradewind/core/units.ts";
-import { LOG_LEVELS } from "@tradewind/core/log.ts";
+import { MAX_SENDER_WORK } from "@tradewind/core/net/sender-work.ts";
+import { targetProblem } from "@tradewind/core/net/addresses.ts";
+import { parseDurationSeconds } from "@tradewind/core/values/units.ts";
+import { LOG_LEVELS } from "@tradewind/core/process/log.ts";
 
 const HOST_PORT = /^(\[[0-9a-fA-F:.]+\]|[^\s:[\]/]+):(\d{1,5})$/;
 

@@ -1,4 +1,4 @@
-import { parseDurationSeconds } from "@tradewind/core/units.ts";
+import { parseDurationSeconds } from "@tradewind/core/values/units.ts";
 import { z } from "zod";
 
 /** A duration on the command line, within bounds. @returns a schema from text to seconds */

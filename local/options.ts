@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { LOG_LEVELS } from "@tradewind/core/log.ts";
+import { LOG_LEVELS } from "@tradewind/core/process/log.ts";
 import { APPLICATION_NAMES, applicationOf } from "./application/applications.ts";
 import { duration } from "./duration.ts";
 import { faultText } from "./fault/fault-text.ts";

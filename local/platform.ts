@@ -1,9 +1,9 @@
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join, resolve } from "node:path";
-import { systemClock } from "@tradewind/core/clock.ts";
+import { systemClock } from "@tradewind/core/process/clock.ts";
 import type { ApplicationMode } from "@tradewind/core/contract/plan.ts";
-import { describeError } from "@tradewind/core/errors.ts";
+import { describeError } from "@tradewind/core/values/errors.ts";
 import { replaceFile } from "@tradewind/core/process/state-file.ts";
 import { applicationOf } from "./application/applications.ts";
 import { createBalancer } from "./application/balance.ts";

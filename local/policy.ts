@@ -1,6 +1,6 @@
 import { POLICY_CHOICES, removedChoice } from "@tradewind/core/contract/policy-choice.ts";
 import type { PolicyChoice } from "@tradewind/core/contract/policy-choice.ts";
-import { describeError, TradewindError } from "@tradewind/core/errors.ts";
+import { describeError, TradewindError } from "@tradewind/core/values/errors.ts";
 import { z } from "zod";
 
 /**

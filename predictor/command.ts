@@ -1,11 +1,11 @@
 import { POLICY_CHOICES, PolicyChoice } from "@tradewind/core/contract/policy-choice.ts";
-import { describeError } from "@tradewind/core/errors.ts";
-import { LOG_LEVELS } from "@tradewind/core/log.ts";
-import { serve } from "@tradewind/core/serve.ts";
-import { parseDurationSeconds } from "@tradewind/core/units.ts";
+import { describeError } from "@tradewind/core/values/errors.ts";
+import { LOG_LEVELS } from "@tradewind/core/process/log.ts";
+import { serve } from "@tradewind/core/process/serve.ts";
+import { parseDurationSeconds } from "@tradewind/core/values/units.ts";
 import { InvalidArgumentError, Option } from "commander";
 import type { Command } from "commander";
-import type { PredictorOptionsInput } from "./process/options.ts";
+import type { PredictorOptionsInput } from "./run/process/options.ts";
 
 const EXAMPLES = `
 Examples:

@@ -1,4 +1,4 @@
-import type { Clock } from "@tradewind/core/clock.ts";
+import type { Clock } from "@tradewind/core/process/clock.ts";
 import { vi } from "vitest";
 
 /** Vitest's fake timers as monotonic time, and a wall clock that a test may set. */

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { TradewindError } from "@tradewind/core/errors.ts";
+import { TradewindError } from "@tradewind/core/values/errors.ts";
 
 /**
  * Where the kernel shows cgroups. `v2`: one tree with all controllers. `v1`: one tree a controller. `hybrid`: v1 trees

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
-import type { Clock } from "@tradewind/core/clock.ts";
+import type { Clock } from "@tradewind/core/process/clock.ts";
 import type { FoundContainer } from "./discovery.ts";
 import { classify } from "./name.ts";
 import { processFolders } from "./process-folders.ts";

@@ -1,6 +1,6 @@
 import { watch } from "node:fs";
 import type { FSWatcher } from "node:fs";
-import type { Clock } from "@tradewind/core/clock.ts";
+import type { Clock } from "@tradewind/core/process/clock.ts";
 import type { Discovery } from "./discovery.ts";
 
 /** A rescan with every directory watched: only a safety net. */

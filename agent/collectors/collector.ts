@@ -1,8 +1,8 @@
 import type { Table } from "../expose/table.ts";
-import type { SampleTime } from "../sample-time.ts";
+import type { SampleTime } from "../sampling/sample-time.ts";
 import type { Reader } from "../read/reader.ts";
 import type { SignalOptions } from "../sampling/signal.ts";
-import type { Signals } from "../signals.ts";
+import type { Signals } from "../sampling/signals.ts";
 
 /** Where a collector reads; the roots are those of the node, not of the agent's own container. */
 export interface Source {

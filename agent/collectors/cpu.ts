@@ -1,7 +1,7 @@
 import { Table } from "../expose/table.ts";
 import { CPU_MODES, parseProcStat } from "../parse/proc-stat.ts";
 import type { CpuSeconds } from "../parse/proc-stat.ts";
-import { ratio } from "../rate.ts";
+import { ratio } from "../read/rate.ts";
 import { GuardChannel } from "../sampling/guard.ts";
 import { CHANNEL } from "../sampling/signal.ts";
 import { EVERY_SECOND } from "./collector.ts";

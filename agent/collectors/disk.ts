@@ -1,6 +1,6 @@
 import { Table } from "../expose/table.ts";
 import { parseDiskStats } from "../parse/diskstats.ts";
-import { Rate } from "../rate.ts";
+import { Rate } from "../read/rate.ts";
 import { CHANNEL } from "../sampling/signal.ts";
 import type { CollectorDefinition } from "./collector.ts";
 

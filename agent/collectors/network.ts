@@ -2,13 +2,13 @@ import { existsSync, readFileSync } from "node:fs";
 import { Table } from "../expose/table.ts";
 import type { NetDev } from "../parse/net-dev.ts";
 import { parseNetDev } from "../parse/net-dev.ts";
-import { Rate, ratio } from "../rate.ts";
+import { Rate, ratio } from "../read/rate.ts";
 import { GuardChannel } from "../sampling/guard.ts";
 import { CHANNEL } from "../sampling/signal.ts";
-import type { Signals } from "../signals.ts";
+import type { Signals } from "../sampling/signals.ts";
 import { EVERY_SECOND } from "./collector.ts";
 import type { CollectorDefinition, Source } from "./collector.ts";
-import type { SampleTime } from "../sample-time.ts";
+import type { SampleTime } from "../sampling/sample-time.ts";
 
 const BITS_PER_BYTE = 8;
 const SPEED_REREAD_SECONDS = 60;

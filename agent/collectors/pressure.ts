@@ -1,6 +1,6 @@
 import { Table } from "../expose/table.ts";
 import { parsePressure } from "../parse/pressure.ts";
-import { Rate } from "../rate.ts";
+import { Rate } from "../read/rate.ts";
 import { AbsentSource, readFailure } from "../read/file-error.ts";
 import type { HeldFile } from "../read/reader.ts";
 import { GuardChannel } from "../sampling/guard.ts";

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { Table } from "../expose/table.ts";
 import { parseMonitored } from "../parse/resctrl.ts";
-import { Rate } from "../rate.ts";
+import { Rate } from "../read/rate.ts";
 import { AbsentSource } from "../read/file-error.ts";
 import { OptionalFile } from "../read/optional-file.ts";
 import type { Reader } from "../read/reader.ts";

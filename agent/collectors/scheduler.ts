@@ -1,7 +1,7 @@
 import { Table } from "../expose/table.ts";
 import { parseSchedStat } from "../parse/schedstat.ts";
 import type { SchedStat } from "../parse/schedstat.ts";
-import { Rate } from "../rate.ts";
+import { Rate } from "../read/rate.ts";
 import { CHANNEL } from "../sampling/signal.ts";
 import type { CollectorDefinition } from "./collector.ts";
 

@@ -1,6 +1,6 @@
 import { Table } from "../expose/table.ts";
 import { parseSoftNet } from "../parse/softnet.ts";
-import { Unwrapped } from "../rate.ts";
+import { Unwrapped } from "../read/rate.ts";
 import { CHANNEL } from "../sampling/signal.ts";
 import type { CollectorDefinition } from "./collector.ts";
 import { nodeNetPath } from "./network.ts";

@@ -1,6 +1,6 @@
 import { Table } from "../expose/table.ts";
 import { parseNetCounters } from "../parse/net-counters.ts";
-import { Rate, ratio } from "../rate.ts";
+import { Rate, ratio } from "../read/rate.ts";
 import { CHANNEL } from "../sampling/signal.ts";
 import type { CollectorDefinition } from "./collector.ts";
 import { nodeNetPath } from "./network.ts";

@@ -1,9 +1,9 @@
 import { Table } from "../expose/table.ts";
 import { flatValue } from "../parse/flat-keyed.ts";
 import { malformed } from "../parse/malformed.ts";
-import { Rate } from "../rate.ts";
+import { Rate } from "../read/rate.ts";
 import { CHANNEL } from "../sampling/signal.ts";
-import type { NodeSignalName } from "../signals.ts";
+import type { NodeSignalName } from "../sampling/signals.ts";
 import type { CollectorDefinition } from "./collector.ts";
 
 interface Counter {

@@ -1,7 +1,7 @@
 import type { Interference } from "@tradewind/core/contract/interference.ts";
 import type { FoundContainer } from "../cgroup/discovery.ts";
-import type { SampleTime } from "../sample-time.ts";
-import type { Onset } from "../onset.ts";
+import type { SampleTime } from "../sampling/sample-time.ts";
+import type { Onset } from "./onset.ts";
 import type { ContainerNames } from "./names.ts";
 import type { PodRates } from "./pod-traffic.ts";
 import type { ContainerRates } from "./rates.ts";

@@ -1,5 +1,5 @@
 import type { Table } from "../expose/table.ts";
-import { Rate } from "../rate.ts";
+import { Rate } from "../read/rate.ts";
 import type { PodTraffic } from "./probes/network.ts";
 
 export const POD_COLUMNS = [

@@ -1,4 +1,4 @@
-import { Rate } from "../rate.ts";
+import { Rate } from "../read/rate.ts";
 
 /**
  * Rates of one container over its last sampling intervals; undefined before two reads. Use of CPU and throttling stand when they can no

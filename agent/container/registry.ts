@@ -1,13 +1,13 @@
 import { existsSync } from "node:fs";
-import { describeError } from "@tradewind/core/errors.ts";
-import type { Logger } from "@tradewind/core/log.ts";
+import { describeError } from "@tradewind/core/values/errors.ts";
+import type { Logger } from "@tradewind/core/process/log.ts";
 import type { FoundContainer } from "../cgroup/discovery.ts";
 import type { Hierarchies } from "../cgroup/hierarchies.ts";
 import { Table } from "../expose/table.ts";
 import { AbsentSource, readFailure } from "../read/file-error.ts";
 import type { Reader } from "../read/reader.ts";
 import type { SignalState } from "../sampling/sampler.ts";
-import type { Schedule } from "../schedule.ts";
+import type { Schedule } from "../sampling/schedule.ts";
 import { COLUMN, containerColumns } from "./columns.ts";
 import type { ContainerSeries } from "./columns.ts";
 import type { Container } from "./container.ts";

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import type { ClientRequest, IncomingMessage } from "node:http";
 import type { RequestOptions } from "node:https";
-import { describeError, TradewindError } from "@tradewind/core/errors.ts";
-import type { Logger } from "@tradewind/core/log.ts";
-import type { Rng } from "@tradewind/core/rng.ts";
+import { describeError, TradewindError } from "@tradewind/core/values/errors.ts";
+import type { Logger } from "@tradewind/core/process/log.ts";
+import type { Rng } from "@tradewind/core/values/rng.ts";
 import type { ContainerNames, NameIndex } from "../container/names.ts";
 import type { PodEvent, PodNames, PodPage } from "../parse/pod-event.ts";
 import { parsePodEvent, parsePodList } from "../parse/pod-event.ts";

@@ -1,5 +1,5 @@
-import { describeError } from "@tradewind/core/errors.ts";
-import type { Logger } from "@tradewind/core/log.ts";
+import { describeError } from "@tradewind/core/values/errors.ts";
+import type { Logger } from "@tradewind/core/process/log.ts";
 import { mergeNames, NO_NAMES } from "../container/names.ts";
 import type { NameIndex } from "../container/names.ts";
 import type { KubernetesNames } from "./kubernetes.ts";

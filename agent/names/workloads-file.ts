@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from "node:fs";
 import type { WorkloadList } from "@tradewind/core/contract/workload.ts";
-import { parseJsonWith } from "@tradewind/core/config.ts";
-import { TradewindError } from "@tradewind/core/errors.ts";
+import { parseJsonWith } from "@tradewind/core/values/config.ts";
+import { TradewindError } from "@tradewind/core/values/errors.ts";
 import type { ContainerNames, NamedProcess, NameIndex } from "../container/names.ts";
 import { systemCode } from "../read/file-error.ts";
 

@@ -1,4 +1,4 @@
-import { TradewindError } from "@tradewind/core/errors.ts";
+import { TradewindError } from "@tradewind/core/values/errors.ts";
 
 /** A kernel file whose text is not what its format says; names the format and shows the start of the text. */
 export function malformed(format: string, text: string): TradewindError {

@@ -1,4 +1,4 @@
-import { secondsFromMicros } from "@tradewind/core/units.ts";
+import { secondsFromMicros } from "@tradewind/core/values/units.ts";
 import { malformed } from "./malformed.ts";
 import { unsignedAt } from "./number.ts";
 

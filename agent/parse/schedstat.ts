@@ -1,4 +1,4 @@
-import { secondsFromNanos } from "@tradewind/core/units.ts";
+import { secondsFromNanos } from "@tradewind/core/values/units.ts";
 import { malformed } from "./malformed.ts";
 import { fields, unsigned } from "./number.ts";
 

@@ -1,4 +1,4 @@
-import { TradewindError } from "@tradewind/core/errors.ts";
+import { TradewindError } from "@tradewind/core/values/errors.ts";
 
 /** What a failed read means for the one who asked. */
 export type ReadFailure =

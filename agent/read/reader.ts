@@ -1,5 +1,5 @@
 import { closeSync, existsSync, openSync, readSync } from "node:fs";
-import { TradewindError } from "@tradewind/core/errors.ts";
+import { TradewindError } from "@tradewind/core/values/errors.ts";
 import { MISSING_FILE, systemCode } from "./file-error.ts";
 
 const FIRST_BUFFER_BYTES = 64 * 1024;

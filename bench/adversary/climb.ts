@@ -1,4 +1,4 @@
-import type { Rng } from "@tradewind/core/rng.ts";
+import type { Rng } from "@tradewind/core/values/rng.ts";
 import { below, oneIn, pick } from "../../test/fuzz/engine/draw.ts";
 
 /** One place that takes what strangers write. */

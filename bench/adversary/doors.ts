@@ -1,9 +1,9 @@
 import { deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
 import { Client, credentials, Metadata } from "@grpc/grpc-js";
-import type { Rng } from "@tradewind/core/rng.ts";
+import type { Rng } from "@tradewind/core/values/rng.ts";
 import { Agent, request } from "undici";
-import { encodeMetricsRequest, encodeRef } from "../../test/exporter/keda/wire.ts";
-import type { Ref } from "../../test/exporter/keda/wire.ts";
+import { encodeMetricsRequest, encodeRef } from "../../test/exporter/serve/keda/wire.ts";
+import type { Ref } from "../../test/exporter/serve/keda/wire.ts";
 import { oneIn, pick } from "../../test/fuzz/engine/draw.ts";
 import { aSpan, jsonRequest, protobufRequest } from "../../test/predictor/sources/otlp/messages.ts";
 import type { RealProcess } from "../faults/stage/process.ts";

@@ -1,4 +1,4 @@
-import type { Rng } from "@tradewind/core/rng.ts";
+import type { Rng } from "@tradewind/core/values/rng.ts";
 import { below, oneIn, pick } from "../../test/fuzz/engine/draw.ts";
 
 /** JSON text that no value has: keys given twice, numbers of many digits, nesting deeper than a writer goes. */

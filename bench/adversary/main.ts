@@ -1,4 +1,4 @@
-import { seededRng } from "@tradewind/core/rng.ts";
+import { seededRng } from "@tradewind/core/values/rng.ts";
 import type { Client } from "@grpc/grpc-js";
 import type { Benchmark, BenchmarkOptions } from "../benchmark.ts";
 import { climb } from "./climb.ts";

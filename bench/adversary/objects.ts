@@ -1,4 +1,4 @@
-import { describeError, TradewindError } from "@tradewind/core/errors.ts";
+import { describeError, TradewindError } from "@tradewind/core/values/errors.ts";
 import { calendarTimes } from "@tradewind/kubernetes/application/calendar-times.ts";
 import { parseApplication } from "@tradewind/kubernetes/application/file.ts";
 import { ScaledObject } from "@tradewind/kubernetes/objects/autoscaler.ts";

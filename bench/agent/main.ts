@@ -4,7 +4,7 @@ import type { ChildProcess } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
-import { seededRng } from "@tradewind/core/rng.ts";
+import { seededRng } from "@tradewind/core/values/rng.ts";
 import { choosePort } from "@tradewind/local/supervise/ports.ts";
 import type { Benchmark, BenchmarkOptions } from "../benchmark.ts";
 import { compileAgent } from "./compile.ts";

@@ -1,6 +1,6 @@
 import { mkdirSync, openSync, rmSync, writeFileSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { Rng } from "@tradewind/core/rng.ts";
+import type { Rng } from "@tradewind/core/values/rng.ts";
 import { v2Files } from "../../test/agent/tree/cgroup-text.ts";
 import { GIB, nodeFiles } from "../../test/agent/tree/node.ts";
 import type { NodeState } from "../../test/agent/tree/node.ts";

@@ -7,7 +7,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
-import { createLog } from "@tradewind/core/log.ts";
+import { createLog } from "@tradewind/core/process/log.ts";
 import { HISTORY_FILE } from "@tradewind/predictor/store/history-file.ts";
 import { SqliteStore } from "@tradewind/predictor/store/sqlite-store.ts";
 import { backtest } from "@tradewind/simulator/backtest/backtest.ts";

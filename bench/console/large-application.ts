@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { COURSE_SCHEMA, MEASURED_SCHEMA } from "@tradewind/core/contract/measured.ts";
 import type { Course, Measured } from "@tradewind/core/contract/measured.ts";
-import { seededRng } from "@tradewind/core/rng.ts";
+import { seededRng } from "@tradewind/core/values/rng.ts";
 import { NAMESPACE, planFor, serviceName } from "../scaler/plan.ts";
 
 const PLAN_EVERY_MS = 15_000;

@@ -13,8 +13,8 @@ export interface Declared {
 
 const ROOT = join(import.meta.dirname, "../..");
 /** What decides, and the models that it decides by. */
-const FOLDERS = ["predictor/decide", "predictor/models"];
-export const SETTINGS_FILE = "predictor/facts/cost-settings.ts";
+const FOLDERS = ["predictor/decide/cost", "predictor/models"];
+export const SETTINGS_FILE = "predictor/decide/facts/cost-settings.ts";
 
 const CONSTANT = /^(?:export )?const ([A-Z][A-Z0-9_]*)(?:: [^=]+)? = ([^;]*);$/gm;
 const SETTING = /^ {2}(\w+): z\.number\(\).*\.default\(([\d._]+)\)/gm;

@@ -3,7 +3,7 @@ import type { Actuators } from "@tradewind/simulator/contenders/contender.ts";
 import { run } from "@tradewind/simulator/contenders/run.ts";
 import { COURSE } from "@tradewind/simulator/course/course.ts";
 import { obstacleOf } from "@tradewind/simulator/course/plant.ts";
-import type { PolicyInputs } from "@tradewind/predictor/policy/inputs.ts";
+import type { PolicyInputs } from "@tradewind/predictor/decide/inputs.ts";
 
 export interface LoopJob {
   readonly plant: string;

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { ACTUATORS } from "@tradewind/simulator/contenders/contender.ts";
-import type { PolicyInputs } from "@tradewind/predictor/policy/inputs.ts";
+import type { PolicyInputs } from "@tradewind/predictor/decide/inputs.ts";
 import type { Benchmark, BenchmarkOptions } from "../benchmark.ts";
 import { declaredNumbers } from "./declared.ts";
 import type { Change, Declared } from "./declared.ts";

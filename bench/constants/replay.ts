@@ -1,7 +1,7 @@
-import type { PolicyInputs } from "@tradewind/predictor/policy/inputs.ts";
-import type { CostMemory } from "@tradewind/predictor/decide/learn/state.ts";
-import { CostSettings } from "@tradewind/predictor/facts/cost-settings.ts";
-import { decide } from "@tradewind/predictor/policy/ladder.ts";
+import type { PolicyInputs } from "@tradewind/predictor/decide/inputs.ts";
+import type { CostMemory } from "@tradewind/predictor/decide/cost/learn/state.ts";
+import { CostSettings } from "@tradewind/predictor/decide/facts/cost-settings.ts";
+import { decide } from "@tradewind/predictor/decide/ladder.ts";
 
 /** Inputs of one run as recorded, in order. What the models had learnt is left out: each replay learns by itself. */
 export type Recorded = readonly PolicyInputs[];

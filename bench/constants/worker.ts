@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { registerHooks } from "node:module";
 import { parentPort, workerData } from "node:worker_threads";
-import { describeError } from "@tradewind/core/errors.ts";
+import { describeError } from "@tradewind/core/values/errors.ts";
 import { withChange } from "./declared.ts";
 import type { Change } from "./declared.ts";
 import type { Asked, Recorded } from "./replay.ts";

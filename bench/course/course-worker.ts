@@ -1,6 +1,6 @@
 /** Makes the runs of the course that it is sent, one after the other, in a thread of its own. */
 import { parentPort } from "node:worker_threads";
-import { describeError } from "@tradewind/core/errors.ts";
+import { describeError } from "@tradewind/core/values/errors.ts";
 import { run } from "@tradewind/simulator/contenders/run.ts";
 import { COURSE } from "@tradewind/simulator/course/course.ts";
 import { PAPER_PLANTS } from "@tradewind/simulator/course/papers/papers.ts";

@@ -1,5 +1,5 @@
-export { estimate } from "@tradewind/core/estimate.ts";
-export type { Estimate } from "@tradewind/core/estimate.ts";
+export { estimate } from "@tradewind/core/values/estimate.ts";
+export type { Estimate } from "@tradewind/core/values/estimate.ts";
 
 /** Whether no other point is at least as good in both, and better in one; smaller is better. */
 export function isOnFront(

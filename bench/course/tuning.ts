@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { parseJsonWith } from "@tradewind/core/config.ts";
+import { parseJsonWith } from "@tradewind/core/values/config.ts";
 import { ACTUATORS } from "@tradewind/simulator/contenders/contender.ts";
 import type { Actuators, Contender, Parameters } from "@tradewind/simulator/contenders/contender.ts";
 import type { RunResult } from "@tradewind/simulator/contenders/run.ts";

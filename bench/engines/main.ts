@@ -1,6 +1,6 @@
 /** `npm run -s bench -- engines --json`: which engines of TensorFlow.js load, and how long an update of a TD3 teacher takes with each. */
-import { seededRng } from "@tradewind/core/rng.ts";
-import type { Rng } from "@tradewind/core/rng.ts";
+import { seededRng } from "@tradewind/core/values/rng.ts";
+import type { Rng } from "@tradewind/core/values/rng.ts";
 import { startEngine } from "@tradewind/simulator/teacher/td3/engine.ts";
 import type { Shape } from "@tradewind/simulator/teacher/td3/networks.ts";
 import type { Transition } from "@tradewind/simulator/teacher/td3/replay.ts";

@@ -1,4 +1,4 @@
-import { describeError } from "@tradewind/core/errors.ts";
+import { describeError } from "@tradewind/core/values/errors.ts";
 import type { Benchmark, BenchmarkOptions } from "../benchmark.ts";
 import type { Fault, FaultRow, SkippedRow } from "./fault.ts";
 import { FAULTS } from "./list.ts";

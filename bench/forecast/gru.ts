@@ -1,5 +1,5 @@
-import { standardNormal } from "@tradewind/core/rng.ts";
-import type { Rng } from "@tradewind/core/rng.ts";
+import { standardNormal } from "@tradewind/core/values/rng.ts";
+import type { Rng } from "@tradewind/core/values/rng.ts";
 
 /** Steps of the past that it reads, hidden units, and inputs: load, and sine and cosine of the time of day. */
 const PAST = 24;

@@ -1,4 +1,4 @@
-import { seededRng } from "@tradewind/core/rng.ts";
+import { seededRng } from "@tradewind/core/values/rng.ts";
 import type { ForecastPoint } from "@tradewind/core/contract/forecast.ts";
 import { LoadHorizons } from "@tradewind/predictor/forecast/horizons.ts";
 import { HoltWinters } from "@tradewind/simulator/contenders/holt-winters.ts";

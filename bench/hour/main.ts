@@ -2,7 +2,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseJsonWith } from "@tradewind/core/config.ts";
+import { parseJsonWith } from "@tradewind/core/values/config.ts";
 import { Course } from "@tradewind/core/contract/measured.ts";
 import type { CoursePoint } from "@tradewind/core/contract/measured.ts";
 import type { RunReport } from "@tradewind/core/contract/run-report.ts";

@@ -4,8 +4,8 @@
  * Arguments: services, spans per service and second, seconds, seed, start in ms.
  */
 import { once } from "node:events";
-import { seededRng } from "@tradewind/core/rng.ts";
-import type { Rng } from "@tradewind/core/rng.ts";
+import { seededRng } from "@tradewind/core/values/rng.ts";
+import type { Rng } from "@tradewind/core/values/rng.ts";
 import { exportRequest, serviceName } from "./encode.ts";
 import { TraceMaker, layeredGraph } from "./traffic.ts";
 import type { MadeSpan } from "./traffic.ts";

@@ -1,5 +1,5 @@
-import type { Rng } from "@tradewind/core/rng.ts";
-import { exponential } from "@tradewind/core/rng.ts";
+import type { Rng } from "@tradewind/core/values/rng.ts";
+import { exponential } from "@tradewind/core/values/rng.ts";
 
 /** A span as the generator makes it; times in ms since the Unix epoch. */
 export interface MadeSpan {

@@ -1,4 +1,4 @@
-import { seededRng } from "@tradewind/core/rng.ts";
+import { seededRng } from "@tradewind/core/values/rng.ts";
 import type { Benchmark, BenchmarkOptions } from "../benchmark.ts";
 import { floors, trendOf } from "../trend.ts";
 import type { Sample } from "../trend.ts";

@@ -1,5 +1,5 @@
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
-import type { Rng } from "@tradewind/core/rng.ts";
+import type { Rng } from "@tradewind/core/values/rng.ts";
 import { randomScenario } from "../pick/application.ts";
 import type { Scenario } from "../pick/application.ts";
 import { simulatedWindow } from "../pick/windows.ts";

@@ -1,5 +1,5 @@
 import type { FlowCall } from "@tradewind/core/contract/window.ts";
-import type { Rng } from "@tradewind/core/rng.ts";
+import type { Rng } from "@tradewind/core/values/rng.ts";
 import { derive } from "@tradewind/simulator/engine/random.ts";
 import { bimodal, exponential, lognormal, meanOf, scaled } from "@tradewind/simulator/model/distribution.ts";
 import type { Distribution } from "@tradewind/simulator/model/distribution.ts";

@@ -1,5 +1,5 @@
 import type { FlowCall } from "@tradewind/core/contract/window.ts";
-import type { Rng } from "@tradewind/core/rng.ts";
+import type { Rng } from "@tradewind/core/values/rng.ts";
 
 interface TrueCall {
   readonly callee: number;

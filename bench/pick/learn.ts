@@ -1,7 +1,7 @@
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
-import type { Rng } from "@tradewind/core/rng.ts";
-import { seededRng } from "@tradewind/core/rng.ts";
-import { profileObservation } from "@tradewind/predictor/decide/learn/learn-services.ts";
+import type { Rng } from "@tradewind/core/values/rng.ts";
+import { seededRng } from "@tradewind/core/values/rng.ts";
+import { profileObservation } from "@tradewind/predictor/decide/cost/learn/learn-services.ts";
 import { emptyProfile, track } from "@tradewind/predictor/models/queue/tracked-profile.ts";
 import type { ProfileState } from "@tradewind/predictor/models/queue/tracked-profile.ts";
 import { surroundingsOf } from "@tradewind/predictor/models/residual/inputs.ts";

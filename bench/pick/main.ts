@@ -1,4 +1,4 @@
-import { seededRng } from "@tradewind/core/rng.ts";
+import { seededRng } from "@tradewind/core/values/rng.ts";
 import type { Benchmark } from "../benchmark.ts";
 import { randomScenario } from "./application.ts";
 import { learnServices, simulatedSweep } from "./learn.ts";

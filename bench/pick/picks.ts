@@ -1,8 +1,8 @@
-import { memoryNeed, memoryPeaksAfter } from "@tradewind/predictor/facts/memory-peaks.ts";
-import type { MemoryPeak } from "@tradewind/predictor/facts/state.ts";
+import { memoryNeed, memoryPeaksAfter } from "@tradewind/predictor/decide/facts/memory-peaks.ts";
+import type { MemoryPeak } from "@tradewind/predictor/decide/facts/state.ts";
 import { Application } from "@tradewind/core/contract/application.ts";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
-import type { Rng } from "@tradewind/core/rng.ts";
+import type { Rng } from "@tradewind/core/values/rng.ts";
 import { costPerHour } from "@tradewind/core/contract/prices.ts";
 import type { Scenario } from "./application.ts";
 import { seenOf, tracked } from "./learn.ts";

@@ -1,5 +1,5 @@
 import type { Window } from "@tradewind/core/contract/window.ts";
-import { allocatedCpuCores, allocatedMemoryBytes } from "@tradewind/core/main-containers.ts";
+import { allocatedCpuCores, allocatedMemoryBytes } from "@tradewind/core/measure/main-containers.ts";
 import type { Choice, Resource } from "./models.ts";
 import type { PickState } from "./picks.ts";
 

@@ -5,8 +5,8 @@ import type {
   Window,
   WindowSet,
 } from "@tradewind/core/contract/window.ts";
-import type { Rng } from "@tradewind/core/rng.ts";
-import { standardNormal } from "@tradewind/core/rng.ts";
+import type { Rng } from "@tradewind/core/values/rng.ts";
+import { standardNormal } from "@tradewind/core/values/rng.ts";
 import { MOST_TRACED } from "./application.ts";
 import type { Scenario } from "./application.ts";
 import type { SeenContainer } from "./container.ts";

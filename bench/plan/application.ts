@@ -1,5 +1,5 @@
 import type { FlowCall, FlowWindow } from "@tradewind/core/contract/window.ts";
-import type { Rng } from "@tradewind/core/rng.ts";
+import type { Rng } from "@tradewind/core/values/rng.ts";
 
 /** An application as a benchmark makes it: a gateway, and flows in tiers behind it that share some of their services. */
 export interface SyntheticApplication {

@@ -1,5 +1,5 @@
-import type { Rng } from "@tradewind/core/rng.ts";
-import { seededRng, standardNormal } from "@tradewind/core/rng.ts";
+import type { Rng } from "@tradewind/core/values/rng.ts";
+import { seededRng, standardNormal } from "@tradewind/core/values/rng.ts";
 import { emptyProfile, predictOwnTime, track } from "../../predictor/models/queue/tracked-profile.ts";
 import { INPUT_COUNT, DIRECTIONS } from "../../predictor/models/residual/inputs.ts";
 import { parameterCount, signsOf } from "../../predictor/models/residual/network.ts";

@@ -1,5 +1,5 @@
 import type { ContainerWindow, Window } from "@tradewind/core/contract/window.ts";
-import type { Rng } from "@tradewind/core/rng.ts";
+import type { Rng } from "@tradewind/core/values/rng.ts";
 
 export const REPLICAS = 4;
 export const CPU_CORES = 0.5;

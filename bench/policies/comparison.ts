@@ -1,5 +1,5 @@
-import { estimate } from "@tradewind/core/estimate.ts";
-import type { Estimate } from "@tradewind/core/estimate.ts";
+import { estimate } from "@tradewind/core/values/estimate.ts";
+import type { Estimate } from "@tradewind/core/values/estimate.ts";
 import type { RunFigures } from "./one-run.ts";
 
 /** One of ours and one of a rival with the same seed and application. */

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { parseJsonWith } from "@tradewind/core/config.ts";
+import { parseJsonWith } from "@tradewind/core/values/config.ts";
 import { RunReport } from "@tradewind/core/contract/run-report.ts";
 import type { PhaseReport } from "@tradewind/core/contract/run-report.ts";
 import { localPlatform } from "../local-platform.ts";

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
-import { parseJsonWith } from "@tradewind/core/config.ts";
+import { parseJsonWith } from "@tradewind/core/values/config.ts";
 import { SweepRow } from "@tradewind/core/contract/sweep.ts";
-import { profileObservation } from "@tradewind/predictor/decide/learn/learn-services.ts";
+import { profileObservation } from "@tradewind/predictor/decide/cost/learn/learn-services.ts";
 import { surroundingsOf } from "@tradewind/predictor/models/residual/inputs.ts";
 import type { Surroundings } from "@tradewind/predictor/models/residual/inputs.ts";
 import type { ServiceWindow } from "@tradewind/predictor/models/residual/served-rows.ts";

@@ -1,4 +1,4 @@
-import { seededRng } from "@tradewind/core/rng.ts";
+import { seededRng } from "@tradewind/core/values/rng.ts";
 import { emptyProfile, isCalibrated, track } from "@tradewind/predictor/models/queue/tracked-profile.ts";
 import type { ProfileState } from "@tradewind/predictor/models/queue/tracked-profile.ts";
 import { fitResidual } from "@tradewind/predictor/models/residual/fit-residual.ts";

@@ -1,5 +1,5 @@
 import { INTERFERENCE_COMPONENTS } from "@tradewind/core/contract/interference.ts";
-import { seededRng } from "@tradewind/core/rng.ts";
+import { seededRng } from "@tradewind/core/values/rng.ts";
 import {
   demandOf,
   emptyProfile,

@@ -1,4 +1,4 @@
-import { seededRng } from "@tradewind/core/rng.ts";
+import { seededRng } from "@tradewind/core/values/rng.ts";
 import { drawQueue, responseAlone, simulateQueue } from "./simulate-queue.ts";
 import type { QueueDraws, SimulatedQueue } from "./simulate-queue.ts";
 import {

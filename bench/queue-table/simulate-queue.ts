@@ -1,5 +1,5 @@
-import { exponential, standardNormal } from "@tradewind/core/rng.ts";
-import type { Rng } from "@tradewind/core/rng.ts";
+import { exponential, standardNormal } from "@tradewind/core/values/rng.ts";
+import type { Rng } from "@tradewind/core/values/rng.ts";
 
 /** One container, in units of its mean demand. */
 export interface SimulatedQueue {

@@ -1,5 +1,5 @@
 /** Injects faults into one application in a process of its own: a machine's platforms are told apart by their processes. */
-import { parseJsonWith } from "@tradewind/core/config.ts";
+import { parseJsonWith } from "@tradewind/core/values/config.ts";
 import { z } from "zod";
 import { localSet } from "./local/cases.ts";
 

@@ -1,4 +1,4 @@
-import type { Incident } from "@tradewind/predictor/reason/incident.ts";
+import type { Incident } from "@tradewind/predictor/answers/reason/incident.ts";
 
 /** A recorded incident with its known cause. */
 export interface RecordedCase {

@@ -1,5 +1,5 @@
-import type { Call, Candidate, Incident } from "@tradewind/predictor/reason/incident.ts";
-import { SIGNAL_NAMES } from "@tradewind/predictor/reason/signals.ts";
+import type { Call, Candidate, Incident } from "@tradewind/predictor/answers/reason/incident.ts";
+import { SIGNAL_NAMES } from "@tradewind/predictor/answers/reason/signals.ts";
 
 const PAST = 120;
 const SINCE = 4;

@@ -1,6 +1,6 @@
-import { seededRng } from "@tradewind/core/rng.ts";
-import { rank } from "@tradewind/predictor/reason/rank.ts";
-import { rootsOf } from "@tradewind/predictor/reason/verdict.ts";
+import { seededRng } from "@tradewind/core/values/rng.ts";
+import { rank } from "@tradewind/predictor/answers/reason/rank.ts";
+import { rootsOf } from "@tradewind/predictor/answers/reason/verdict.ts";
 import type { Benchmark, BenchmarkOptions } from "../benchmark.ts";
 import type { CalmCase, RecordedCase, RecordedSet } from "./case.ts";
 import { largeIncident } from "./large.ts";

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Call, Candidate, Incident } from "@tradewind/predictor/reason/incident.ts";
-import { pastOf } from "@tradewind/predictor/reason/signals.ts";
-import type { Series, SignalName } from "@tradewind/predictor/reason/signals.ts";
+import type { Call, Candidate, Incident } from "@tradewind/predictor/answers/reason/incident.ts";
+import { pastOf } from "@tradewind/predictor/answers/reason/signals.ts";
+import type { Series, SignalName } from "@tradewind/predictor/answers/reason/signals.ts";
 import { dataDirectory, numberIn, readCsv } from "../profile/csv.ts";
 import { known } from "./case.ts";
 import type { CalmCase, RecordedCase, RecordedSet } from "./case.ts";

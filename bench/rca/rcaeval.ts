@@ -1,5 +1,5 @@
-import type { Candidate, Incident } from "@tradewind/predictor/reason/incident.ts";
-import type { Series, SignalName } from "@tradewind/predictor/reason/signals.ts";
+import type { Candidate, Incident } from "@tradewind/predictor/answers/reason/incident.ts";
+import type { Series, SignalName } from "@tradewind/predictor/answers/reason/signals.ts";
 import { numberIn, readCsv } from "../profile/csv.ts";
 import { known } from "./case.ts";
 import type { RecordedCase, RecordedSet } from "./case.ts";

@@ -1,5 +1,5 @@
-import type { Incident } from "@tradewind/predictor/reason/incident.ts";
-import type { Series } from "@tradewind/predictor/reason/signals.ts";
+import type { Incident } from "@tradewind/predictor/answers/reason/incident.ts";
+import type { Series } from "@tradewind/predictor/answers/reason/signals.ts";
 
 /** Names of services, most suspicious first. */
 export type Rival = (incident: Incident) => string[];

@@ -1,11 +1,11 @@
 import type { Plan } from "@tradewind/core/contract/plan.ts";
-import type { Rng } from "@tradewind/core/rng.ts";
+import type { Rng } from "@tradewind/core/values/rng.ts";
 import { startOurs } from "@tradewind/simulator/contenders/ours/ours.ts";
 import { run } from "@tradewind/simulator/contenders/run.ts";
 import type { Obstacle } from "@tradewind/simulator/contenders/run.ts";
 import { obstacle } from "@tradewind/simulator/course/obstacle.ts";
 import { obstacleOf } from "@tradewind/simulator/course/plant.ts";
-import { call, cpu, MEBIBYTE, service, to } from "@tradewind/simulator/course/shop.ts";
+import { call, cpu, MEBIBYTE, service, to } from "@tradewind/simulator/applications/course-shop.ts";
 import { lognormal } from "@tradewind/simulator/model/distribution.ts";
 import type { Incident } from "@tradewind/simulator/model/plant-model.ts";
 import type { LatencyView, World } from "@tradewind/simulator/world.ts";

@@ -1,5 +1,5 @@
-import { seededRng } from "@tradewind/core/rng.ts";
-import type { Rng } from "@tradewind/core/rng.ts";
+import { seededRng } from "@tradewind/core/values/rng.ts";
+import type { Rng } from "@tradewind/core/values/rng.ts";
 import type { Benchmark } from "../benchmark.ts";
 import { KINDS, runCase } from "./cases.ts";
 import type { Kind, Outcome } from "./cases.ts";

@@ -1,8 +1,8 @@
 import { appendFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { TradewindError } from "@tradewind/core/errors.ts";
-import { CPU_TOLERANCE_CORES } from "../../agent/container/tolerance.ts";
+import { TradewindError } from "@tradewind/core/values/errors.ts";
+import { CPU_TOLERANCE_CORES } from "../../agent/container/probes/tolerance.ts";
 
 /** One container's counter, second by second, and what else was going on then. */
 export interface RecordedContainer {

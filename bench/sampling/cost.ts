@@ -1,4 +1,4 @@
-import { seededRng, standardNormal } from "@tradewind/core/rng.ts";
+import { seededRng, standardNormal } from "@tradewind/core/values/rng.ts";
 import { Sampler } from "../../agent/sampling/sampler.ts";
 import { CHANNEL, NONE } from "../../agent/sampling/signal.ts";
 

@@ -17,8 +17,8 @@
  *   figures come from other seeds, `half` says which half a recording belongs to. One configuration serves all signals.
  *   `trigger` is our guard, lent to a rival.
  */
-import { TradewindError } from "@tradewind/core/errors.ts";
-import { parseDurationSeconds } from "@tradewind/core/units.ts";
+import { TradewindError } from "@tradewind/core/values/errors.ts";
+import { parseDurationSeconds } from "@tradewind/core/values/units.ts";
 import type { Benchmark } from "../benchmark.ts";
 import { recordContainers } from "./containers.ts";
 import { controllerCost } from "./cost.ts";

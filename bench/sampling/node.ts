@@ -1,5 +1,5 @@
 import { GuardChannel } from "../../agent/sampling/guard.ts";
-import { seededRng } from "@tradewind/core/rng.ts";
+import { seededRng } from "@tradewind/core/values/rng.ts";
 import { neighbour } from "./synthetic.ts";
 import { totalAt, totals } from "./trace.ts";
 

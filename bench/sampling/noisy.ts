@@ -1,5 +1,5 @@
-import { exponential, seededRng, standardNormal } from "@tradewind/core/rng.ts";
-import type { Rng } from "@tradewind/core/rng.ts";
+import { exponential, seededRng, standardNormal } from "@tradewind/core/values/rng.ts";
+import type { Rng } from "@tradewind/core/values/rng.ts";
 import { addBursts, between, filled, floored, ornsteinUhlenbeck } from "./synthetic.ts";
 import { addPlateau } from "./trace.ts";
 import type { Episode, Trace } from "./trace.ts";

@@ -7,7 +7,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { loadSync } from "@grpc/proto-loader";
 import type { MethodDefinition } from "@grpc/proto-loader";
 import { z } from "zod";
-import { seededRng } from "@tradewind/core/rng.ts";
+import { seededRng } from "@tradewind/core/values/rng.ts";
 import { Caller, messageOf } from "./caller.ts";
 import { NAMESPACE, serviceName } from "./plan.ts";
 
@@ -22,7 +22,7 @@ const Job = z.strictObject({
   inFlight: z.number().int().positive().optional(),
 });
 
-const proto = fileURLToPath(new URL("../../exporter/keda/externalscaler.proto", import.meta.url));
+const proto = fileURLToPath(new URL("../../exporter/serve/keda/externalscaler.proto", import.meta.url));
 const service = loadSync(proto, { keepCase: true })["externalscaler.ExternalScaler"] as unknown as Record<
   string,
   MethodDefinition<object, object>

@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describeError } from "@tradewind/core/errors.ts";
+import { describeError } from "@tradewind/core/values/errors.ts";
 import type { Benchmark, BenchmarkOptions } from "../benchmark.ts";
 import { planFor } from "./plan.ts";
 import { load, startExporterProcess } from "./scaler-process.ts";

@@ -1,6 +1,6 @@
 import { PLAN_SCHEMA } from "@tradewind/core/contract/plan.ts";
 import type { Plan, Wish } from "@tradewind/core/contract/plan.ts";
-import { seededRng } from "@tradewind/core/rng.ts";
+import { seededRng } from "@tradewind/core/values/rng.ts";
 
 export const NAMESPACE = "bench";
 export const serviceName = (index: number): string => `service-${index}`;

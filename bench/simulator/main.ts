@@ -9,7 +9,7 @@
  * wall clock, `eventsPerCpuSecond` by CPU time of the process, which is what counts on a shared machine. `rssBytes` is taken
  * after the first tenth and at the end: it must not grow. The hash of the account tells whether two runs were the same.
  */
-import { contentHash } from "@tradewind/core/hash.ts";
+import { contentHash } from "@tradewind/core/values/hash.ts";
 import { generated } from "../../simulator/applications/generated.ts";
 import { hotelReservation } from "../../simulator/applications/hotel-reservation.ts";
 import type { ApplicationModel } from "../../simulator/model/application-model.ts";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { WORKLOADS_SCHEMA } from "@tradewind/core/contract/workload.ts";
 import type { WorkloadList } from "@tradewind/core/contract/workload.ts";
-import type { Rng } from "@tradewind/core/rng.ts";
+import type { Rng } from "@tradewind/core/values/rng.ts";
 
 export const ENTRY = "frontend";
 export const POD_CORES = 0.5;

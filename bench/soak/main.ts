@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { seededRng } from "@tradewind/core/rng.ts";
+import { seededRng } from "@tradewind/core/values/rng.ts";
 import { HISTORY_FILE } from "@tradewind/predictor/store/history-file.ts";
 import type { Benchmark, BenchmarkOptions } from "../benchmark.ts";
 import { SoakInstallation } from "./installation.ts";

@@ -1,5 +1,5 @@
 import { renameSync, writeFileSync } from "node:fs";
-import type { Rng } from "@tradewind/core/rng.ts";
+import type { Rng } from "@tradewind/core/values/rng.ts";
 import { SoakApplication } from "./application.ts";
 import { attack } from "./hostile.ts";
 import type { SoakInstallation } from "./installation.ts";

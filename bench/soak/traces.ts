@@ -1,5 +1,5 @@
-import type { Rng } from "@tradewind/core/rng.ts";
-import { exponential } from "@tradewind/core/rng.ts";
+import type { Rng } from "@tradewind/core/values/rng.ts";
+import { exponential } from "@tradewind/core/values/rng.ts";
 import { exportRequest } from "../ingest/encode.ts";
 import type { SentSpan } from "../ingest/encode.ts";
 import { ENTRY } from "./application.ts";

@@ -1,12 +1,12 @@
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createLog } from "@tradewind/core/log.ts";
-import { Backfill } from "@tradewind/predictor/backfill/backfill.ts";
+import { createLog } from "@tradewind/core/process/log.ts";
+import { Backfill } from "@tradewind/predictor/sources/backfill/backfill.ts";
 import { PrometheusOptions } from "@tradewind/predictor/sources/prometheus/options.ts";
 import { PrometheusSource } from "@tradewind/predictor/sources/prometheus/prometheus-source.ts";
 import { SqliteStore } from "@tradewind/predictor/store/sqlite-store.ts";
-import { importHistory } from "../../test/predictor/backfill/history.ts";
+import { importHistory } from "../../test/predictor/sources/backfill/history.ts";
 import { startVictoriaMetrics } from "../../test/predictor/sources/prometheus/metric-servers.ts";
 
 const DAY_MS = 86_400_000;

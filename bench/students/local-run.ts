@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { RunReport } from "@tradewind/core/contract/run-report.ts";
 import { shippedTrace } from "@tradewind/local/load/trace.ts";
 import type { RateTrace } from "@tradewind/local/load/trace.ts";
-import { phasesOf } from "@tradewind/local/phases/phases.ts";
+import { phasesOf } from "@tradewind/local/load/phases.ts";
 import { localPlatform } from "../local-platform.ts";
 
 /** 46 s of calm load, which are the run's first phase and nine windows, and the five minutes after the kill. */

@@ -2,11 +2,11 @@
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseWith } from "@tradewind/core/config.ts";
-import { contentHash } from "@tradewind/core/hash.ts";
+import { parseWith } from "@tradewind/core/values/config.ts";
+import { contentHash } from "@tradewind/core/values/hash.ts";
 import { studentParameters } from "@tradewind/core/contract/students.ts";
 import { Student } from "@tradewind/core/students/student.ts";
-import { SHIPPED_STUDENTS } from "@tradewind/predictor/students/shipped-students.ts";
+import { SHIPPED_STUDENTS } from "@tradewind/predictor/learn/students/shipped-students.ts";
 import type { Actuators, Contender } from "@tradewind/simulator/contenders/contender.ts";
 import { HPA_CPU } from "@tradewind/simulator/contenders/hpa.ts";
 import { run } from "@tradewind/simulator/contenders/run.ts";

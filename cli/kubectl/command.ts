@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError } from "commander";
-import { TradewindError } from "@tradewind/core/errors.ts";
+import { TradewindError } from "@tradewind/core/values/errors.ts";
 import { exitCodes } from "@tradewind/core/terminal/answer.ts";
 import type { Forwarded } from "@tradewind/kubernetes/port-forward/forward.ts";
 import type {

@@ -40,7 +40,7 @@ export const NodeClassName = patternedText(
   "must be a Kubernetes label value",
 );
 
-/** First 16 hex digits of a SHA-256, see core/hash.ts. */
+/** First 16 hex digits of a SHA-256, see core/values/hash.ts. */
 export const ContentHash = patternedText(16, /^[0-9a-f]{16}$/);
 /** All 64 of them. */
 export const FullHash = patternedText(64, /^[0-9a-f]{64}$/);

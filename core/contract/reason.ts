@@ -35,7 +35,7 @@ const reason = <Code extends string, Facts extends z.ZodRawShape>(code: Code, fa
   z.object({ code: z.literal(code), ...facts });
 
 /**
- * Why a size, a decision, a guard step or a hold is what it is: a code with its facts. `core/reasons.ts` has the sentence of each,
+ * Why a size, a decision, a guard step or a hold is what it is: a code with its facts. `core/contract/reasons.ts` has the sentence of each,
  * `docs/reasons.md` what it means for a person on call.
  */
 export const Reason = z.discriminatedUnion("code", [

@@ -1,4 +1,4 @@
-import { describeError, TradewindError } from "../errors.ts";
+import { describeError, TradewindError } from "../values/errors.ts";
 
 const CHUNK_CHARACTERS = 256 * 1024;
 const END = "]}";

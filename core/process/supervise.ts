@@ -8,7 +8,7 @@
 import { spawn } from "node:child_process";
 import { readFileSync, write } from "node:fs";
 import { constants } from "node:os";
-import { systemClock } from "../clock.ts";
+import { systemClock } from "./clock.ts";
 import { beatIn } from "./heartbeat.ts";
 import { lastWords } from "./last-words.ts";
 import { BEAT_MS, Silence } from "./silence.ts";

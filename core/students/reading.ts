@@ -20,7 +20,7 @@ const QUOTA_USED = 0.8;
 
 /**
  * CPU that requests ask for, cores. A container that has used up its quota would have used more: use counts up to 1 + the share of
- * throttled periods, as where the predictor decides (predictor/facts/demand.ts).
+ * throttled periods, as where the predictor decides (predictor/decide/facts/demand.ts).
  */
 export function demandCores(
   { cpuCores, pods, throttledRatio = 0 }: ServiceReading,

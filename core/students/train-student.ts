@@ -1,6 +1,6 @@
 import { STUDENT_PARAMETERS } from "../contract/students.ts";
-import { standardNormal } from "../rng.ts";
-import type { Rng } from "../rng.ts";
+import { standardNormal } from "../values/rng.ts";
+import type { Rng } from "../values/rng.ts";
 import { ACTIONS, AT, INPUTS, LAYER_NORM_FLOOR, Student, UNITS } from "./student.ts";
 import type { StudentActions } from "./student.ts";
 

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { printable } from "../printable.ts";
+import { printable } from "../values/printable.ts";
 import { choosePaint, plain } from "./style.ts";
 import type { Paint } from "./style.ts";
 

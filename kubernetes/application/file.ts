@@ -1,9 +1,9 @@
 import { readFile } from "node:fs/promises";
-import { parseWith } from "@tradewind/core/config.ts";
+import { parseWith } from "@tradewind/core/values/config.ts";
 import { Application, serviceSpecs } from "@tradewind/core/contract/application.ts";
 import type { ServiceSpec } from "@tradewind/core/contract/application.ts";
 import type { Calendar } from "@tradewind/core/contract/calendar.ts";
-import { TradewindError } from "@tradewind/core/errors.ts";
+import { TradewindError } from "@tradewind/core/values/errors.ts";
 import { parse } from "yaml";
 import { timesProblem } from "./calendar-times.ts";
 

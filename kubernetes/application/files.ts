@@ -1,6 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describeError } from "@tradewind/core/errors.ts";
+import { describeError } from "@tradewind/core/values/errors.ts";
 import { applicationOfText } from "./file.ts";
 import type { ApplicationEntries, ApplicationEntry } from "./entry.ts";
 import { pathsOf } from "./sources.ts";

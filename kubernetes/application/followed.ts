@@ -1,8 +1,8 @@
-import type { Clock } from "@tradewind/core/clock.ts";
+import type { Clock } from "@tradewind/core/process/clock.ts";
 import { applicationKey } from "@tradewind/core/contract/application-list.ts";
 import type { ApplicationState } from "@tradewind/core/contract/application-list.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
-import type { Logger } from "@tradewind/core/log.ts";
+import type { Logger } from "@tradewind/core/process/log.ts";
 import type { ApiClient } from "../client/client.ts";
 import type { WatchObserver } from "../watch/reflector.ts";
 import { ApplicationFiles } from "./files.ts";

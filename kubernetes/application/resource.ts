@@ -1,8 +1,8 @@
 import { z } from "zod";
-import type { Clock } from "@tradewind/core/clock.ts";
+import type { Clock } from "@tradewind/core/process/clock.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
-import { describeError, TradewindError } from "@tradewind/core/errors.ts";
-import type { Logger } from "@tradewind/core/log.ts";
+import { describeError, TradewindError } from "@tradewind/core/values/errors.ts";
+import type { Logger } from "@tradewind/core/process/log.ts";
 import type { ApiClient } from "../client/client.ts";
 import { RESOURCES } from "../client/resources.ts";
 import { Reflector } from "../watch/reflector.ts";

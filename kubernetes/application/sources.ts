@@ -1,5 +1,5 @@
 import { stat } from "node:fs/promises";
-import { TradewindError } from "@tradewind/core/errors.ts";
+import { TradewindError } from "@tradewind/core/values/errors.ts";
 import { applicationPlace } from "./resource.ts";
 import type { ApplicationPlace } from "./resource.ts";
 

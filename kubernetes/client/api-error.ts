@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { TradewindError } from "@tradewind/core/errors.ts";
+import { TradewindError } from "@tradewind/core/values/errors.ts";
 import { describePlace } from "./resources.ts";
 import type { Place } from "./resources.ts";
 

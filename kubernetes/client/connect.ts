@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { TradewindError } from "@tradewind/core/errors.ts";
+import { TradewindError } from "@tradewind/core/values/errors.ts";
 import type { Connection } from "./connection.ts";
 import { inClusterConnection, SERVICE_ACCOUNT_FOLDER } from "./in-cluster.ts";
 import type { PodEnvironment } from "./in-cluster.ts";

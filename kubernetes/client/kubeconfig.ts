@@ -1,8 +1,8 @@
 import type { RequestOptions } from "node:https";
 import { KubeConfig } from "@kubernetes/client-node";
 import type { Cluster } from "@kubernetes/client-node";
-import { describeError, TradewindError } from "@tradewind/core/errors.ts";
-import { contentHash } from "@tradewind/core/hash.ts";
+import { describeError, TradewindError } from "@tradewind/core/values/errors.ts";
+import { contentHash } from "@tradewind/core/values/hash.ts";
 import type { ApiCredentials, Connection } from "./connection.ts";
 
 /** What the library makes of no kubeconfig at all. */

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { Clock } from "@tradewind/core/clock.ts";
-import { describeError } from "@tradewind/core/errors.ts";
-import type { Logger } from "@tradewind/core/log.ts";
-import type { Rng } from "@tradewind/core/rng.ts";
+import type { Clock } from "@tradewind/core/process/clock.ts";
+import { describeError } from "@tradewind/core/values/errors.ts";
+import type { Logger } from "@tradewind/core/process/log.ts";
+import type { Rng } from "@tradewind/core/values/rng.ts";
 import { ApiError } from "../client/api-error.ts";
 import type { ApiClient } from "../client/client.ts";
 import { apiVersionOf, RESOURCES } from "../client/resources.ts";

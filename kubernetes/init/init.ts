@@ -1,4 +1,4 @@
-import { TradewindError } from "@tradewind/core/errors.ts";
+import { TradewindError } from "@tradewind/core/values/errors.ts";
 import { recommendationTriggers } from "../workloads/recommendation-triggers.ts";
 import type { Found } from "./found.ts";
 import { guessEntry, survey } from "./survey.ts";

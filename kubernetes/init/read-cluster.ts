@@ -1,4 +1,4 @@
-import { describeError } from "@tradewind/core/errors.ts";
+import { describeError } from "@tradewind/core/values/errors.ts";
 import { ApiError } from "../client/api-error.ts";
 import type { ApiClient } from "../client/client.ts";
 import { RESOURCES } from "../client/resources.ts";

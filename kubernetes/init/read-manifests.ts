@@ -2,7 +2,7 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { parseAllDocuments } from "yaml";
 import { z } from "zod";
-import { describeError, TradewindError } from "@tradewind/core/errors.ts";
+import { describeError, TradewindError } from "@tradewind/core/values/errors.ts";
 import { nothingFound, take } from "./found.ts";
 import type { Found } from "./found.ts";
 

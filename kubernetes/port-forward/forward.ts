@@ -3,7 +3,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { PassThrough, Writable } from "node:stream";
 import { PortForward } from "@kubernetes/client-node";
 import type { KubeConfig } from "@kubernetes/client-node";
-import { TradewindError } from "@tradewind/core/errors.ts";
+import { TradewindError } from "@tradewind/core/values/errors.ts";
 import type { PodPort } from "./scaler-pods.ts";
 
 /** A port of this machine whose connections end in a pod. */

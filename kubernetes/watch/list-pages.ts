@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { parseWith } from "@tradewind/core/config.ts";
-import { TradewindError } from "@tradewind/core/errors.ts";
+import { parseWith } from "@tradewind/core/values/config.ts";
+import { TradewindError } from "@tradewind/core/values/errors.ts";
 import { ApiError } from "../client/api-error.ts";
 import type { ApiClient } from "../client/client.ts";
 import { describePlace } from "../client/resources.ts";

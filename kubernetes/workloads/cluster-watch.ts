@@ -1,7 +1,7 @@
 import type { z } from "zod";
-import type { Clock } from "@tradewind/core/clock.ts";
+import type { Clock } from "@tradewind/core/process/clock.ts";
 import type { WorkloadList } from "@tradewind/core/contract/workload.ts";
-import type { Logger } from "@tradewind/core/log.ts";
+import type { Logger } from "@tradewind/core/process/log.ts";
 import type { ApiClient } from "../client/client.ts";
 import { RESOURCES } from "../client/resources.ts";
 import type { Resource } from "../client/resources.ts";

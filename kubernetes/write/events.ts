@@ -1,8 +1,8 @@
 import { z } from "zod";
-import type { Clock } from "@tradewind/core/clock.ts";
-import { describeError } from "@tradewind/core/errors.ts";
-import { contentHash } from "@tradewind/core/hash.ts";
-import type { Logger } from "@tradewind/core/log.ts";
+import type { Clock } from "@tradewind/core/process/clock.ts";
+import { describeError } from "@tradewind/core/values/errors.ts";
+import { contentHash } from "@tradewind/core/values/hash.ts";
+import type { Logger } from "@tradewind/core/process/log.ts";
 import type { ApiClient } from "../client/client.ts";
 import { apiVersionOf, RESOURCES } from "../client/resources.ts";
 import { ApiError } from "../client/api-error.ts";

@@ -1,5 +1,5 @@
-import type { Clock } from "@tradewind/core/clock.ts";
-import { describeError } from "@tradewind/core/errors.ts";
+import type { Clock } from "@tradewind/core/process/clock.ts";
+import { describeError } from "@tradewind/core/values/errors.ts";
 import { EMPTY_MEMORY, proposeReplicas, remember, syncHpa } from "./hpa.ts";
 import type { HpaMemory, HpaReason, Proposal } from "./hpa.ts";
 import type { MetricReading, MetricSource } from "./metric-source.ts";

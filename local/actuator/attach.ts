@@ -1,4 +1,4 @@
-import { systemClock } from "@tradewind/core/clock.ts";
+import { systemClock } from "@tradewind/core/process/clock.ts";
 import type { Fleet } from "../application/fleet.ts";
 import type { Topology } from "../application/topology.ts";
 import type { Policy } from "../policy.ts";

@@ -1,4 +1,4 @@
-import { describeError } from "@tradewind/core/errors.ts";
+import { describeError } from "@tradewind/core/values/errors.ts";
 import type { ExternalMetric } from "./hpa.ts";
 import type { MetricReading, MetricSource } from "./metric-source.ts";
 import { hpaMetricName, scalerMetricName } from "./scaled-object.ts";

@@ -1,4 +1,4 @@
-import { TradewindError } from "@tradewind/core/errors.ts";
+import { TradewindError } from "@tradewind/core/values/errors.ts";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import type { ServiceState } from "../application/fleet.ts";
 import type { CpuMeter } from "./cpu-meter.ts";

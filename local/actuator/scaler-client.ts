@@ -3,7 +3,7 @@ import type { ServiceClientConstructor } from "@grpc/grpc-js";
 import { loadSync } from "@grpc/proto-loader";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
-import { parseWith } from "@tradewind/core/config.ts";
+import { parseWith } from "@tradewind/core/values/config.ts";
 
 /** What KEDA sends of a ScaledObject: its name, its namespace, and the metadata of the trigger. */
 export interface ScaledObjectRef {

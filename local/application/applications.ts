@@ -1,4 +1,4 @@
-import { TradewindError } from "@tradewind/core/errors.ts";
+import { TradewindError } from "@tradewind/core/values/errors.ts";
 import { HOTEL } from "./hotel.ts";
 import { SHOP } from "./shop.ts";
 import type { Topology } from "./topology.ts";

@@ -1,4 +1,4 @@
-import { seededRng, standardNormal } from "@tradewind/core/rng.ts";
+import { seededRng, standardNormal } from "@tradewind/core/values/rng.ts";
 
 /** Spread of the demand of single requests: standard deviation of its logarithm. */
 const SIGMA = 0.5;

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
-import { describeError } from "@tradewind/core/errors.ts";
-import { NO_FAULT } from "../fault/service-fault.ts";
-import type { ReplicaFault } from "../fault/service-fault.ts";
+import { describeError } from "@tradewind/core/values/errors.ts";
+import { NO_FAULT } from "./service-fault.ts";
+import type { ReplicaFault } from "./service-fault.ts";
 import type { Balancer } from "./balance.ts";
 import type { Endpoints } from "./protocol.ts";
 import { containerIdOf, startReplica } from "./replica-process.ts";

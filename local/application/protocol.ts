@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { ReplicaFault } from "../fault/service-fault.ts";
+import { ReplicaFault } from "./service-fault.ts";
 import { Calibration } from "./work.ts";
 
 /** What a replica is told when it starts, as JSON in the environment variable `TRADEWIND_REPLICA`. */

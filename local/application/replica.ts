@@ -4,11 +4,11 @@
  */
 import type { AddressInfo } from "node:net";
 import { flushCompileCache } from "node:module";
-import { systemClock } from "@tradewind/core/clock.ts";
-import { parseJsonWith, parseWith } from "@tradewind/core/config.ts";
+import { systemClock } from "@tradewind/core/process/clock.ts";
+import { parseJsonWith, parseWith } from "@tradewind/core/values/config.ts";
 import { blockThread, createBucket } from "../quota/token-bucket.ts";
 import type { Bucket } from "../quota/token-bucket.ts";
-import { NO_FAULT } from "../fault/service-fault.ts";
+import { NO_FAULT } from "./service-fault.ts";
 import { createBalancer } from "./balance.ts";
 import { createHttpClient } from "./call.ts";
 import { createProcessor } from "./processor.ts";

@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
-import type { ReplicaFault } from "../fault/service-fault.ts";
+import type { ReplicaFault } from "./service-fault.ts";
 import type { Balancer } from "./balance.ts";
 import type { HttpClient } from "./call.ts";
 import { demandMillis } from "./demand.ts";

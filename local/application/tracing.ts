@@ -5,7 +5,7 @@ import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-proto";
 import { resourceFromAttributes } from "@opentelemetry/resources";
 import { BasicTracerProvider, BatchSpanProcessor } from "@opentelemetry/sdk-trace-base";
 import type { IncomingHttpHeaders } from "node:http";
-import { VERSION } from "@tradewind/core/version.ts";
+import { VERSION } from "@tradewind/core/process/version.ts";
 import type { ReplicaConfig } from "./protocol.ts";
 
 /** Server and client spans of one replica, by OpenTelemetry's HTTP conventions. */

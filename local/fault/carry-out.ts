@@ -1,6 +1,6 @@
 import type { Fleet } from "../application/fleet.ts";
-import { FAULT_EFFECTS, NO_FAULT } from "./service-fault.ts";
-import type { FaultEffect, ServiceFault } from "./service-fault.ts";
+import { FAULT_EFFECTS, NO_FAULT } from "../application/service-fault.ts";
+import type { FaultEffect, ServiceFault } from "../application/service-fault.ts";
 
 /** What a fault is carried out on. */
 export type FaultyFleet = Pick<Fleet, "states" | "resize" | "disturb" | "deploy">;

@@ -1,7 +1,7 @@
-import { parseDurationSeconds } from "@tradewind/core/units.ts";
+import { parseDurationSeconds } from "@tradewind/core/values/units.ts";
 import { z } from "zod";
-import { FAULT_KINDS } from "./service-fault.ts";
-import type { ServiceFault } from "./service-fault.ts";
+import { FAULT_KINDS } from "../application/service-fault.ts";
+import type { ServiceFault } from "../application/service-fault.ts";
 
 /** A fault with its time in the run. */
 export interface TimedFault extends ServiceFault {

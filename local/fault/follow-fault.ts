@@ -1,8 +1,8 @@
-import { describeError } from "@tradewind/core/errors.ts";
+import { describeError } from "@tradewind/core/values/errors.ts";
 import { carryOut } from "./carry-out.ts";
 import type { FaultyFleet } from "./carry-out.ts";
 import type { TimedFault } from "./fault-text.ts";
-import { FAULT_WORDS } from "./service-fault.ts";
+import { FAULT_WORDS } from "../application/service-fault.ts";
 
 /** Brings a fault about when its time comes, and ends it when that is over. */
 export interface FaultSchedule {

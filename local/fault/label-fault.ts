@@ -1,7 +1,7 @@
 import type { CauseLabel } from "@tradewind/core/contract/accuracy.ts";
 import { Explanation } from "@tradewind/core/contract/explanation.ts";
-import { FAULT_CAUSES } from "./service-fault.ts";
-import type { ServiceFault } from "./service-fault.ts";
+import { FAULT_CAUSES } from "../application/service-fault.ts";
+import type { ServiceFault } from "../application/service-fault.ts";
 
 const ANSWER_WITHIN_MS = 5_000;
 

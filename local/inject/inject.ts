@@ -1,6 +1,6 @@
 import { rm } from "node:fs/promises";
-import { TradewindError } from "@tradewind/core/errors.ts";
-import { formatBytes } from "@tradewind/core/units.ts";
+import { TradewindError } from "@tradewind/core/values/errors.ts";
+import { formatBytes } from "@tradewind/core/values/units.ts";
 import { memoryLeftBytes, planAnomaly } from "../interference/anomaly.ts";
 import type { Anomaly, AnomalyResource } from "../interference/anomaly.ts";
 import { startNoise } from "../interference/interference.ts";

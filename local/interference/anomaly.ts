@@ -1,5 +1,5 @@
-import { TradewindError } from "@tradewind/core/errors.ts";
-import { formatBytes } from "@tradewind/core/units.ts";
+import { TradewindError } from "@tradewind/core/values/errors.ts";
+import { formatBytes } from "@tradewind/core/values/units.ts";
 import type { MachineFacts } from "./machine.ts";
 
 export const ANOMALY_RESOURCES = ["cpu", "memory", "bandwidth", "network"] as const;

@@ -1,5 +1,5 @@
-import { phaseAt } from "../phases/phases.ts";
-import type { Phase } from "../phases/phases.ts";
+import { phaseAt } from "../load/phases.ts";
+import type { Phase } from "../load/phases.ts";
 import { startInterference } from "./interference.ts";
 import type { Interference } from "./interference.ts";
 

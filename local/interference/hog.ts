@@ -5,7 +5,7 @@
 import { createServer, connect } from "node:net";
 import type { AddressInfo } from "node:net";
 import { setInterval } from "node:timers";
-import { parseJsonWith } from "@tradewind/core/config.ts";
+import { parseJsonWith } from "@tradewind/core/values/config.ts";
 import { createMachine } from "../application/work.ts";
 import { HogOrder } from "./hog-order.ts";
 

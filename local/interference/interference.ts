@@ -1,11 +1,11 @@
 import { spawn } from "node:child_process";
 import { setTimeout as delay } from "node:timers/promises";
-import { TradewindError } from "@tradewind/core/errors.ts";
+import { TradewindError } from "@tradewind/core/values/errors.ts";
 import { siblingModule } from "@tradewind/core/process/sibling-module.ts";
 import { isAlive } from "../supervise/run-directory.ts";
 import { FromKeeper } from "./keeper-order.ts";
 import type { KeeperOrder } from "./keeper-order.ts";
-import { killGroup } from "./kill-group.ts";
+import { killGroup } from "../supervise/kill-group.ts";
 import { findProgram, hog, stressNg } from "./programs.ts";
 import type { Noise } from "./programs.ts";
 

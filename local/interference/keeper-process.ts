@@ -5,11 +5,11 @@
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { parseJsonWith } from "@tradewind/core/config.ts";
-import { describeError } from "@tradewind/core/errors.ts";
+import { parseJsonWith } from "@tradewind/core/values/config.ts";
+import { describeError } from "@tradewind/core/values/errors.ts";
 import { KeeperOrder } from "./keeper-order.ts";
 import type { FromKeeper, KeptProgram } from "./keeper-order.ts";
-import { killGroup } from "./kill-group.ts";
+import { killGroup } from "../supervise/kill-group.ts";
 
 const READY_TIMEOUT_MILLIS = 5_000;
 const TAIL_CHARS = 300;

@@ -1,5 +1,5 @@
-import { exponential } from "@tradewind/core/rng.ts";
-import type { Rng } from "@tradewind/core/rng.ts";
+import { exponential } from "@tradewind/core/values/rng.ts";
+import type { Rng } from "@tradewind/core/values/rng.ts";
 import type { Flow } from "../application/topology.ts";
 import type { RateTrace } from "./trace.ts";
 

@@ -1,5 +1,5 @@
 import type { FAILURE_KINDS } from "@tradewind/core/contract/run-report.ts";
-import type { Clock } from "@tradewind/core/clock.ts";
+import type { Clock } from "@tradewind/core/process/clock.ts";
 import type { Balancer } from "../application/balance.ts";
 import type { HttpClient } from "../application/call.ts";
 import { DEMAND_HEADER } from "../application/protocol.ts";

@@ -1,4 +1,4 @@
-import { TradewindError } from "@tradewind/core/errors.ts";
+import { TradewindError } from "@tradewind/core/values/errors.ts";
 import { readFile } from "node:fs/promises";
 import { serviceOf } from "../application/topology.ts";
 import type { Topology } from "../application/topology.ts";

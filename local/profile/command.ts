@@ -1,6 +1,6 @@
 import { Option } from "commander";
 import type { Command } from "commander";
-import { parseWith } from "@tradewind/core/config.ts";
+import { parseWith } from "@tradewind/core/values/config.ts";
 import { exitCodes } from "@tradewind/core/terminal/answer.ts";
 import { createProgress } from "../screen/progress.ts";
 import { INTERRUPTED, onInterrupt } from "../supervise/interrupt.ts";

@@ -1,6 +1,6 @@
-import { contentHash } from "@tradewind/core/hash.ts";
-import { seededRng } from "@tradewind/core/rng.ts";
-import type { Rng } from "@tradewind/core/rng.ts";
+import { contentHash } from "@tradewind/core/values/hash.ts";
+import { seededRng } from "@tradewind/core/values/rng.ts";
+import type { Rng } from "@tradewind/core/values/rng.ts";
 import type {
   ContainerSize,
   Flow,

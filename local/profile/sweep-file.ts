@@ -1,8 +1,8 @@
 import { appendFile, mkdir, readFile, truncate } from "node:fs/promises";
 import { dirname } from "node:path";
-import { parseJsonWith } from "@tradewind/core/config.ts";
+import { parseJsonWith } from "@tradewind/core/values/config.ts";
 import { SweepRow } from "@tradewind/core/contract/sweep.ts";
-import { TradewindError } from "@tradewind/core/errors.ts";
+import { TradewindError } from "@tradewind/core/values/errors.ts";
 
 /** The growing result of a sweep. */
 export interface SweepFile {

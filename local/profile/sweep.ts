@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { systemClock } from "@tradewind/core/clock.ts";
-import { seededRng } from "@tradewind/core/rng.ts";
+import { systemClock } from "@tradewind/core/process/clock.ts";
+import { seededRng } from "@tradewind/core/values/rng.ts";
 import { createHttpClient } from "../application/call.ts";
 import type { HttpClient } from "../application/call.ts";
 import { HOTEL } from "../application/hotel.ts";

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { readWith } from "@tradewind/core/config.ts";
+import { readWith } from "@tradewind/core/values/config.ts";
 import type { ServiceState } from "../application/fleet.ts";
 import { createCpuRecord } from "./cpu-record.ts";
 import type { CpuRecord } from "./cpu-record.ts";

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { describeError } from "@tradewind/core/errors.ts";
+import { describeError } from "@tradewind/core/values/errors.ts";
 import {
   admitProcess,
   detectLayout,

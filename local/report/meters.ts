@@ -1,10 +1,10 @@
 import { costPerHour, Prices } from "@tradewind/core/contract/prices.ts";
 import { RunReport } from "@tradewind/core/contract/run-report.ts";
-import { parseWith } from "@tradewind/core/config.ts";
-import { VERSION } from "@tradewind/core/version.ts";
+import { parseWith } from "@tradewind/core/values/config.ts";
+import { VERSION } from "@tradewind/core/process/version.ts";
 import { createLatencyHistogram } from "../load/latency-histogram.ts";
 import type { LatencyHistogram } from "../load/latency-histogram.ts";
-import type { Phase } from "../phases/phases.ts";
+import type { Phase } from "../load/phases.ts";
 import type { Observation } from "./observer.ts";
 import { createPhaseMeter } from "./phase-meter.ts";
 import type { PhaseMeter } from "./phase-meter.ts";

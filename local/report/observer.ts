@@ -1,4 +1,4 @@
-import { readWith } from "@tradewind/core/config.ts";
+import { readWith } from "@tradewind/core/values/config.ts";
 import { RecommendationList } from "@tradewind/core/contract/recommendation.ts";
 import { Snapshot } from "@tradewind/core/contract/snapshot.ts";
 import { WindowSet } from "@tradewind/core/contract/window.ts";

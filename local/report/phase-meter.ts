@@ -1,8 +1,8 @@
 import type { PhaseReport } from "@tradewind/core/contract/run-report.ts";
 import { createLatencyHistogram } from "../load/latency-histogram.ts";
 import type { FailureKind, Outcome } from "../load/generator.ts";
-import { phaseAt } from "../phases/phases.ts";
-import type { Phase, PhaseName } from "../phases/phases.ts";
+import { phaseAt } from "../load/phases.ts";
+import type { Phase, PhaseName } from "../load/phases.ts";
 
 /** State of the application at one moment. */
 export interface FleetSample {

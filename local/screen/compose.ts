@@ -4,7 +4,7 @@ import type { ServiceState } from "../application/fleet.ts";
 import type { LocalOptions } from "../options.ts";
 import { parsePolicy } from "../policy.ts";
 import type { Policy } from "../policy.ts";
-import type { Phase, PhaseName } from "../phases/phases.ts";
+import type { Phase, PhaseName } from "../load/phases.ts";
 import { TIMELINE_STEPS } from "../report/timeline.ts";
 import type { Meters } from "../report/meters.ts";
 import type { Observation } from "../report/observer.ts";

@@ -1,4 +1,4 @@
-import type { PhaseName } from "../phases/phases.ts";
+import type { PhaseName } from "../load/phases.ts";
 
 /** Everything the screen shows, as values. */
 export interface Picture {

@@ -1,8 +1,8 @@
 import { Explanation } from "@tradewind/core/contract/explanation.ts";
 import { WhatIfAnswer } from "@tradewind/core/contract/what-if.ts";
 import type { WhatIfRequest } from "@tradewind/core/contract/what-if.ts";
-import { askFor } from "@tradewind/core/endpoint/own-process.ts";
-import { describeError } from "@tradewind/core/errors.ts";
+import { askFor } from "@tradewind/core/net/endpoint/own-process.ts";
+import { describeError } from "@tradewind/core/values/errors.ts";
 import { formatLatency, formatSeconds } from "@tradewind/core/terminal/format.ts";
 import type { z } from "zod";
 

@@ -1,4 +1,4 @@
-import { formatBytes } from "@tradewind/core/units.ts";
+import { formatBytes } from "@tradewind/core/values/units.ts";
 import type { ContainerSize } from "../application/topology.ts";
 import { formatLatency, formatSeconds } from "@tradewind/core/terminal/format.ts";
 import type { Picture, PicturedService } from "./picture.ts";

@@ -1,5 +1,5 @@
 import type { RunReport } from "@tradewind/core/contract/run-report.ts";
-import { formatBytes } from "@tradewind/core/units.ts";
+import { formatBytes } from "@tradewind/core/values/units.ts";
 import { formatLatency } from "@tradewind/core/terminal/format.ts";
 import { padLeft } from "@tradewind/core/terminal/style.ts";
 

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
-import { parseJsonWith } from "@tradewind/core/config.ts";
-import { TradewindError } from "@tradewind/core/errors.ts";
+import { parseJsonWith } from "@tradewind/core/values/config.ts";
+import { TradewindError } from "@tradewind/core/values/errors.ts";
 import { replaceFile } from "@tradewind/core/process/state-file.ts";
 import { Calibration } from "../application/work.ts";
 

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { closeSync, openSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { createInterface } from "node:readline";
-import { TradewindError } from "@tradewind/core/errors.ts";
+import { TradewindError } from "@tradewind/core/values/errors.ts";
 import { parseReadyLine } from "./ready-line.ts";
 
 const READY_TIMEOUT_MILLIS = 30_000;

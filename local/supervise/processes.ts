@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { LogLevel } from "@tradewind/core/log.ts";
+import type { LogLevel } from "@tradewind/core/process/log.ts";
 import { superviseChild } from "./child.ts";
 import type { Child } from "./child.ts";
 import { choosePort } from "./ports.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
 import { replaceFile } from "@tradewind/core/process/state-file.ts";
-import { killGroup } from "../interference/kill-group.ts";
+import { killGroup } from "./kill-group.ts";
 
 /** A process that a platform started, with what tells it from a later one of the same number. */
 const KnownProcess = z.strictObject({

@@ -1,8 +1,8 @@
 import { CauseLabel } from "@tradewind/core/contract/accuracy.ts";
-import { issuesInWords } from "@tradewind/core/errors.ts";
-import type { Need } from "@tradewind/core/http-door.ts";
+import { issuesInWords } from "@tradewind/core/values/errors.ts";
+import type { Need } from "@tradewind/core/net/http-door.ts";
 import type { FastifyInstance } from "fastify";
-import type { Applications } from "../applications/applications.ts";
+import type { Applications } from "../run/applications.ts";
 import { chosen } from "./asked.ts";
 import type { Asked } from "./asked.ts";
 import { fail } from "./replies.ts";

@@ -1,5 +1,5 @@
 import { Readable } from "node:stream";
-import { TradewindError } from "@tradewind/core/errors.ts";
+import { TradewindError } from "@tradewind/core/values/errors.ts";
 import type { PeriodReport } from "@tradewind/core/contract/period-report.ts";
 import type { Explanation } from "@tradewind/core/contract/explanation.ts";
 import type { Incident, IncidentList } from "@tradewind/core/contract/measured.ts";
@@ -7,12 +7,12 @@ import type { ProposedChanges } from "@tradewind/core/contract/proposed-change.t
 import { EpochMs, ServiceName } from "@tradewind/core/contract/quantity.ts";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
-import type { Applications } from "../applications/applications.ts";
-import type { Explaining } from "../application/explaining.ts";
-import type { PlannedApplication } from "../application/planned-application.ts";
+import type { Applications } from "../run/applications.ts";
+import type { Explaining } from "../run/application/explaining.ts";
+import type { PlannedApplication } from "../run/application/planned-application.ts";
 import type { WindowStore } from "../store/window-store.ts";
-import { PeriodReader } from "../report/read-period.ts";
-import type { LastSensitivities } from "../latest/last-sensitivities.ts";
+import { PeriodReader } from "../answers/report/read-period.ts";
+import type { LastSensitivities } from "../answers/latest/last-sensitivities.ts";
 import { chosen } from "./asked.ts";
 import type { Asked } from "./asked.ts";
 import { fail, sendText } from "./replies.ts";

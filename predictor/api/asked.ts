@@ -1,6 +1,6 @@
 import { applicationKey, askForOne } from "@tradewind/core/contract/application-list.ts";
-import type { Applications } from "../applications/applications.ts";
-import type { PlannedApplication } from "../application/planned-application.ts";
+import type { Applications } from "../run/applications.ts";
+import type { PlannedApplication } from "../run/application/planned-application.ts";
 
 /** Query of a request, as it came. */
 export interface Asked {

@@ -1,6 +1,6 @@
 import { MOST_PROPOSALS } from "@tradewind/core/contract/proposal.ts";
 import type { FastifyInstance } from "fastify";
-import type { Applications } from "../applications/applications.ts";
+import type { Applications } from "../run/applications.ts";
 import { chosen } from "./asked.ts";
 import type { Asked } from "./asked.ts";
 import { fail } from "./replies.ts";

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
-import { parseJsonWith } from "@tradewind/core/config.ts";
+import { parseJsonWith } from "@tradewind/core/values/config.ts";
 import { FullHash } from "@tradewind/core/contract/quantity.ts";
-import { describeError, TradewindError } from "@tradewind/core/errors.ts";
-import { canonicalJson } from "@tradewind/core/hash.ts";
+import { describeError, TradewindError } from "@tradewind/core/values/errors.ts";
+import { canonicalJson } from "@tradewind/core/values/hash.ts";
 import { z } from "zod";
 
 /** Largest model file that is read. */

@@ -1,7 +1,7 @@
 import { createParser } from "eventsource-parser";
-import { readJsonWith } from "@tradewind/core/config.ts";
+import { readJsonWith } from "@tradewind/core/values/config.ts";
 import { InterferenceEvent } from "@tradewind/core/contract/event.ts";
-import type { EndpointClient } from "@tradewind/core/endpoint/client.ts";
+import type { EndpointClient } from "@tradewind/core/net/endpoint/client.ts";
 
 /** Longest silence of a stream; agents send a sign of life every 15 s. */
 const SILENCE_SECONDS = 45;

@@ -1,17 +1,17 @@
-import type { Clock } from "@tradewind/core/clock.ts";
+import type { Clock } from "@tradewind/core/process/clock.ts";
 import type { InterferenceEvent } from "@tradewind/core/contract/event.ts";
 import { Snapshot } from "@tradewind/core/contract/snapshot.ts";
-import { describeError } from "@tradewind/core/errors.ts";
-import { LastingProblem } from "@tradewind/core/lasting-problem.ts";
-import type { Logger } from "@tradewind/core/log.ts";
-import { retryDelayMs } from "@tradewind/core/retry-delay.ts";
-import type { Rng } from "@tradewind/core/rng.ts";
+import { describeError } from "@tradewind/core/values/errors.ts";
+import { LastingProblem } from "@tradewind/core/process/lasting-problem.ts";
+import type { Logger } from "@tradewind/core/process/log.ts";
+import { retryDelayMs } from "@tradewind/core/process/retry-delay.ts";
+import type { Rng } from "@tradewind/core/values/rng.ts";
 import type { Exchange } from "./agent-clock.ts";
 import { readAgentEvents } from "./agent-events.ts";
-import { EndpointClient } from "@tradewind/core/endpoint/client.ts";
-import { EndpointOptions } from "@tradewind/core/endpoint/options.ts";
-import { EndpointError } from "@tradewind/core/endpoint/error.ts";
-import type { EndpointHealth } from "@tradewind/core/endpoint/health.ts";
+import { EndpointClient } from "@tradewind/core/net/endpoint/client.ts";
+import { EndpointOptions } from "@tradewind/core/net/endpoint/options.ts";
+import { EndpointError } from "@tradewind/core/net/endpoint/error.ts";
+import type { EndpointHealth } from "@tradewind/core/net/endpoint/health.ts";
 
 /** A snapshot with 20,000 containers has about 15 MB. */
 const MAX_SNAPSHOT_BYTES = 32 * 1024 * 1024;

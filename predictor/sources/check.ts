@@ -1,6 +1,6 @@
-import { describeError, TradewindError } from "@tradewind/core/errors.ts";
-import { EndpointError } from "@tradewind/core/endpoint/error.ts";
-import type { EndpointHealth } from "@tradewind/core/endpoint/health.ts";
+import { describeError, TradewindError } from "@tradewind/core/values/errors.ts";
+import { EndpointError } from "@tradewind/core/net/endpoint/error.ts";
+import type { EndpointHealth } from "@tradewind/core/net/endpoint/health.ts";
 import type { Finding } from "./source.ts";
 
 /** A failed look, as a finding. */

@@ -1,6 +1,6 @@
 import { Counter, Gauge } from "prom-client";
 import type { Registry } from "prom-client";
-import type { EndpointHealth, EndpointState } from "@tradewind/core/endpoint/health.ts";
+import type { EndpointHealth, EndpointState } from "@tradewind/core/net/endpoint/health.ts";
 
 const STATES: readonly EndpointState[] = ["untried", "ok", "failing", "open"];
 const LABELS = ["source", "kind"] as const;

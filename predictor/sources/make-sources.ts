@@ -1,5 +1,5 @@
 import type { Application } from "@tradewind/core/contract/application.ts";
-import type { ClientSettings } from "@tradewind/core/endpoint/client.ts";
+import type { ClientSettings } from "@tradewind/core/net/endpoint/client.ts";
 import { JaegerSource } from "./jaeger/jaeger-source.ts";
 import { PrometheusSource } from "./prometheus/prometheus-source.ts";
 import type { SpanSource } from "./source.ts";

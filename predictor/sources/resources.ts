@@ -5,9 +5,9 @@ import type {
   WorkloadList,
   WorkloadPod,
 } from "@tradewind/core/contract/workload.ts";
-import { cpuLeft } from "../room/node-room.ts";
-import { nodeClassesOf } from "../node-classes/node-classes.ts";
-import type { NodeClasses } from "../node-classes/node-classes.ts";
+import { cpuLeft } from "../nodes/node-room.ts";
+import { nodeClassesOf } from "../nodes/node-classes.ts";
+import type { NodeClasses } from "../nodes/node-classes.ts";
 import type { Interval } from "../window/interval.ts";
 import type { ResourceView, ServiceResources } from "../window/resources.ts";
 import { containerKey } from "./container-rates.ts";

@@ -1,5 +1,5 @@
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
-import type { EndpointClient } from "@tradewind/core/endpoint/client.ts";
+import type { EndpointClient } from "@tradewind/core/net/endpoint/client.ts";
 import type { Interval } from "../window/interval.ts";
 import type { ResourceView } from "../window/resources.ts";
 import type { SpanBatch } from "../window/span.ts";

@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { parse } from "yaml";
 import { z } from "zod";
-import { parseWith } from "@tradewind/core/config.ts";
-import { TradewindError } from "@tradewind/core/errors.ts";
+import { parseWith } from "@tradewind/core/values/config.ts";
+import { TradewindError } from "@tradewind/core/values/errors.ts";
 import { StoreOptions } from "../store/options.ts";
 import { JaegerOptions } from "./jaeger/options.ts";
 import { OtlpOptions } from "./otlp/options.ts";

@@ -1,9 +1,9 @@
 import { readFile, stat } from "node:fs/promises";
-import type { Clock } from "@tradewind/core/clock.ts";
-import { parseJsonWith } from "@tradewind/core/config.ts";
+import type { Clock } from "@tradewind/core/process/clock.ts";
+import { parseJsonWith } from "@tradewind/core/values/config.ts";
 import { WorkloadList } from "@tradewind/core/contract/workload.ts";
-import { describeError, TradewindError } from "@tradewind/core/errors.ts";
-import type { Logger } from "@tradewind/core/log.ts";
+import { describeError, TradewindError } from "@tradewind/core/values/errors.ts";
+import type { Logger } from "@tradewind/core/process/log.ts";
 import type { WorkloadSource } from "./workload-source.ts";
 
 /** Larger files are refused: 10,000 workloads of a few pods need a tenth of it. */

@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { backup, DatabaseSync } from "node:sqlite";
-import { TradewindError } from "@tradewind/core/errors.ts";
+import { TradewindError } from "@tradewind/core/values/errors.ts";
 import { asidePath, DIRECTORY_MODE, FILE_MODE } from "@tradewind/core/process/state-file.ts";
 import { migrate } from "./schema.ts";
 import { Tables } from "./tables.ts";

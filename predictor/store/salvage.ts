@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import type { SQLInputValue } from "node:sqlite";
-import { safeRead } from "@tradewind/core/config.ts";
+import { safeRead } from "@tradewind/core/values/config.ts";
 import { ProposedChange } from "@tradewind/core/contract/proposed-change.ts";
 import { FlowWindow, Window } from "@tradewind/core/contract/window.ts";
 import { z } from "zod";

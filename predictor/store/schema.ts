@@ -1,5 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
-import { TradewindError } from "@tradewind/core/errors.ts";
+import { TradewindError } from "@tradewind/core/values/errors.ts";
 
 /**
  * One entry per version, applied in order; an entry never changes once released. Bodies are packed JSON (packing.ts)

@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { ProposedChange } from "@tradewind/core/contract/proposed-change.ts";
 import type { Window, WindowSet } from "@tradewind/core/contract/window.ts";
-import { systemClock } from "@tradewind/core/clock.ts";
-import type { Clock } from "@tradewind/core/clock.ts";
-import type { Logger } from "@tradewind/core/log.ts";
+import { systemClock } from "@tradewind/core/process/clock.ts";
+import type { Clock } from "@tradewind/core/process/clock.ts";
+import type { Logger } from "@tradewind/core/process/log.ts";
 import { mergeByStart, withoutOverlap } from "./merge-order.ts";
 import { StoreOptions } from "./options.ts";
 import { PendingRows, putRow } from "./pending.ts";

@@ -1,8 +1,8 @@
 import { basename } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import type { Clock } from "@tradewind/core/clock.ts";
-import { describeError, TradewindError } from "@tradewind/core/errors.ts";
-import type { Logger } from "@tradewind/core/log.ts";
+import type { Clock } from "@tradewind/core/process/clock.ts";
+import { describeError, TradewindError } from "@tradewind/core/values/errors.ts";
+import type { Logger } from "@tradewind/core/process/log.ts";
 import {
   completeSetAside,
   copyTo,

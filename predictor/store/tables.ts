@@ -1,6 +1,6 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { crc32 } from "node:zlib";
-import { safeRead } from "@tradewind/core/config.ts";
+import { safeRead } from "@tradewind/core/values/config.ts";
 import { ProposedChange } from "@tradewind/core/contract/proposed-change.ts";
 import { FlowWindow, Window } from "@tradewind/core/contract/window.ts";
 import { z } from "zod";

@@ -1,5 +1,5 @@
-import { seededRng } from "@tradewind/core/rng.ts";
-import type { Rng } from "@tradewind/core/rng.ts";
+import { seededRng } from "@tradewind/core/values/rng.ts";
+import type { Rng } from "@tradewind/core/values/rng.ts";
 import type { ApplicationModel, RouteModel, ServiceModel, StepModel } from "../model/application-model.ts";
 import { fixed } from "../model/distribution.ts";
 import { around, service, store } from "./parts.ts";

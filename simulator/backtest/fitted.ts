@@ -1,6 +1,6 @@
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { Window, WindowSet } from "@tradewind/core/contract/window.ts";
-import { seededRng } from "@tradewind/core/rng.ts";
+import { seededRng } from "@tradewind/core/values/rng.ts";
 import { serviceIndex } from "@tradewind/predictor/models/route/call-graph.ts";
 import type { ServiceIndex } from "@tradewind/predictor/models/route/call-graph.ts";
 import { fitRoute } from "./route-model.ts";

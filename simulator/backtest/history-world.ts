@@ -8,7 +8,7 @@ import type {
 } from "@tradewind/core/contract/window.ts";
 import { WORKLOADS_SCHEMA } from "@tradewind/core/contract/workload.ts";
 import type { WorkloadList } from "@tradewind/core/contract/workload.ts";
-import { seededRng, standardNormal } from "@tradewind/core/rng.ts";
+import { seededRng, standardNormal } from "@tradewind/core/values/rng.ts";
 import type { Account, PodView, ServiceHeld, Size, World } from "../world.ts";
 import { windowsByService } from "./fitted.ts";
 import type { FittedHistory } from "./fitted.ts";

@@ -1,7 +1,7 @@
-import { contentHash } from "@tradewind/core/hash.ts";
+import { contentHash } from "@tradewind/core/values/hash.ts";
 import type { Window } from "@tradewind/core/contract/window.ts";
-import type { Rng } from "@tradewind/core/rng.ts";
-import { profileObservation } from "@tradewind/predictor/decide/learn/learn-services.ts";
+import type { Rng } from "@tradewind/core/values/rng.ts";
+import { profileObservation } from "@tradewind/predictor/decide/cost/learn/learn-services.ts";
 import {
   demandOf,
   emptyProfile,

@@ -1,11 +1,11 @@
 import { writeFile } from "node:fs/promises";
 import { InvalidArgumentError, Option } from "commander";
 import type { Command } from "commander";
-import { systemClock } from "@tradewind/core/clock.ts";
-import { TradewindError } from "@tradewind/core/errors.ts";
+import { systemClock } from "@tradewind/core/process/clock.ts";
+import { TradewindError } from "@tradewind/core/values/errors.ts";
 import { addJsonFlag, exitCodes, printAnswer } from "@tradewind/core/terminal/answer.ts";
-import { createLog } from "@tradewind/core/log.ts";
-import { parseDurationSeconds } from "@tradewind/core/units.ts";
+import { createLog } from "@tradewind/core/process/log.ts";
+import { parseDurationSeconds } from "@tradewind/core/values/units.ts";
 import { createProgress } from "@tradewind/local/screen/progress.ts";
 import { readApplication } from "@tradewind/kubernetes/application/file.ts";
 import { timeArgument } from "@tradewind/predictor/commands/export/time-argument.ts";

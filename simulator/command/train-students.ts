@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { STUDENTS_SCHEMA, studentText } from "@tradewind/core/contract/students.ts";
 import type { Students } from "@tradewind/core/contract/students.ts";
 import { createProgress } from "@tradewind/local/screen/progress.ts";
-import { parseWith } from "@tradewind/core/config.ts";
+import { parseWith } from "@tradewind/core/values/config.ts";
 import { z } from "zod";
 import { imitatePlanner } from "../teacher/imitate.ts";
 import type { Agreement } from "@tradewind/core/students/train-student.ts";
@@ -12,7 +12,7 @@ import { addTrainingFlags, TrainingFlags, wholeNumber } from "./training-flags.t
 
 const EXAMPLES = `
 Examples:
-  tradewind train-students --out predictor/students/shipped-students.ts
+  tradewind train-students --out predictor/learn/students/shipped-students.ts
       The students that a release ships with; some five minutes on one core.
   tradewind train-students --plants 2 --rounds 1 --epochs 10 --json
       A short run that shows it works.`;

@@ -1,10 +1,10 @@
 import { Option } from "commander";
 import type { Command } from "commander";
-import { parseWith } from "@tradewind/core/config.ts";
+import { parseWith } from "@tradewind/core/values/config.ts";
 import { createProgress } from "@tradewind/local/screen/progress.ts";
 import type { Progress } from "@tradewind/local/screen/progress.ts";
 import { ACTUATORS } from "../contenders/contender.ts";
-import { shop } from "../course/shop.ts";
+import { shop } from "../applications/course-shop.ts";
 import { judgeTeacher } from "../teacher/judge.ts";
 import type { Verdict } from "../teacher/judge.ts";
 import { episodePlant, judgedPlant } from "../teacher/plants.ts";

@@ -1,4 +1,4 @@
-import { seededRng } from "@tradewind/core/rng.ts";
+import { seededRng } from "@tradewind/core/values/rng.ts";
 import { combinations, numberOf } from "./contender.ts";
 import type { Contender } from "./contender.ts";
 import { numbersBrain, sloRatio } from "./numbers.ts";

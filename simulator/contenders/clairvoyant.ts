@@ -1,5 +1,5 @@
 import { serviceSpecs } from "@tradewind/core/contract/application.ts";
-import { withWork } from "../course/shop.ts";
+import { withWork } from "../applications/course-shop.ts";
 import type { ServiceModel } from "../model/application-model.ts";
 import type { PlantModel } from "../model/plant-model.ts";
 import { SimulatedWorld } from "../simulated-world.ts";

@@ -1,5 +1,5 @@
-import { seededRng } from "@tradewind/core/rng.ts";
-import type { Rng } from "@tradewind/core/rng.ts";
+import { seededRng } from "@tradewind/core/values/rng.ts";
+import type { Rng } from "@tradewind/core/values/rng.ts";
 import { combinations, numberOf } from "./contender.ts";
 import type { Contender } from "./contender.ts";
 import { HoltWinters } from "./holt-winters.ts";

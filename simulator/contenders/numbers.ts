@@ -2,7 +2,7 @@ import { serviceSpecs } from "@tradewind/core/contract/application.ts";
 import type { ServiceSpec } from "@tradewind/core/contract/application.ts";
 import type { Allocation } from "@tradewind/core/contract/plan.ts";
 import type { LatencySummary, WindowSet } from "@tradewind/core/contract/window.ts";
-import { steer } from "@tradewind/exporter/vpa/steer.ts";
+import { steer } from "@tradewind/exporter/controller/vpa/steer.ts";
 import { within } from "../control/control-path.ts";
 import type { PodView, World } from "../world.ts";
 import { bounded, numberTrigger, scaledObject } from "./contender.ts";

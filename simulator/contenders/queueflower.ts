@@ -1,8 +1,8 @@
-import { seededRng } from "@tradewind/core/rng.ts";
-import type { Rng } from "@tradewind/core/rng.ts";
+import { seededRng } from "@tradewind/core/values/rng.ts";
+import type { Rng } from "@tradewind/core/values/rng.ts";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
-import { flowObjective } from "@tradewind/predictor/facts/objective.ts";
-import type { FlowObjective } from "@tradewind/predictor/facts/objective.ts";
+import { flowObjective } from "@tradewind/predictor/decide/facts/objective.ts";
+import type { FlowObjective } from "@tradewind/predictor/decide/facts/objective.ts";
 import { combinations, numberOf } from "./contender.ts";
 import type { Contender } from "./contender.ts";
 import { numbersBrain } from "./numbers.ts";

@@ -1,5 +1,5 @@
 import { costPerHour } from "@tradewind/core/contract/prices.ts";
-import { seededRng } from "@tradewind/core/rng.ts";
+import { seededRng } from "@tradewind/core/values/rng.ts";
 import { startControlPath } from "../control/control-path.ts";
 import { Schedule } from "../control/schedule.ts";
 import type { PlantModel } from "../model/plant-model.ts";

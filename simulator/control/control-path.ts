@@ -1,5 +1,5 @@
 import { serviceSpecs } from "@tradewind/core/contract/application.ts";
-import { seededRng } from "@tradewind/core/rng.ts";
+import { seededRng } from "@tradewind/core/values/rng.ts";
 import type { Plant, Span, World } from "../world.ts";
 import { Autoscaler } from "./autoscaler.ts";
 import type { Schedule } from "./schedule.ts";

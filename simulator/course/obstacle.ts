@@ -2,7 +2,7 @@ import type { ApplicationModel } from "../model/application-model.ts";
 import type { ClusterModel, Incident, Load, PlantModel, TelemetryModel } from "../model/plant-model.ts";
 import { START_MS } from "../plant.ts";
 import type { ControlFaults, Span } from "../world.ts";
-import { CLUSTER, shop, TELEMETRY } from "./shop.ts";
+import { CLUSTER, shop, TELEMETRY } from "../applications/course-shop.ts";
 
 /** An experiment of the course: a plant, what it is for, and what is special about what lies around it. */
 export interface ObstacleModel {

@@ -1,5 +1,5 @@
-import { seededRng } from "@tradewind/core/rng.ts";
-import type { Rng } from "@tradewind/core/rng.ts";
+import { seededRng } from "@tradewind/core/values/rng.ts";
+import type { Rng } from "@tradewind/core/values/rng.ts";
 
 /**
  * Arrivals of one route: a Poisson process whose rate is constant within each second, or one request whenever the rate adds up to

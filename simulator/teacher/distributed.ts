@@ -1,7 +1,7 @@
 import { studentParameters } from "@tradewind/core/contract/students.ts";
-import { contentHash } from "@tradewind/core/hash.ts";
+import { contentHash } from "@tradewind/core/values/hash.ts";
 import { Student } from "@tradewind/core/students/student.ts";
-import { SHIPPED_STUDENTS } from "@tradewind/predictor/students/shipped-students.ts";
+import { SHIPPED_STUDENTS } from "@tradewind/predictor/learn/students/shipped-students.ts";
 import { CONTENDERS } from "../contenders/contenders.ts";
 import type { Contender, Parameters } from "../contenders/contender.ts";
 import { startOurs } from "../contenders/ours/ours.ts";

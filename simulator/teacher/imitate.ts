@@ -1,4 +1,4 @@
-import { seededRng } from "@tradewind/core/rng.ts";
+import { seededRng } from "@tradewind/core/values/rng.ts";
 import type { Obstacle } from "../contenders/run.ts";
 import type { Actuators } from "../contenders/contender.ts";
 import { gatherPairs } from "./lessons.ts";

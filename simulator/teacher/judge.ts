@@ -1,5 +1,5 @@
-import { estimate } from "@tradewind/core/estimate.ts";
-import type { Estimate } from "@tradewind/core/estimate.ts";
+import { estimate } from "@tradewind/core/values/estimate.ts";
+import type { Estimate } from "@tradewind/core/values/estimate.ts";
 import type { Actuators } from "../contenders/contender.ts";
 import type { Obstacle } from "../contenders/run.ts";
 import { playEpisode } from "./episode.ts";

@@ -1,9 +1,9 @@
-import { seededRng } from "@tradewind/core/rng.ts";
+import { seededRng } from "@tradewind/core/values/rng.ts";
 import type { RetrainingCause } from "@tradewind/core/students/notifier.ts";
 import type { Pair } from "@tradewind/core/students/train-student.ts";
-import { learnStudent } from "@tradewind/predictor/students/learn-student.ts";
-import { LiveStudents } from "@tradewind/predictor/students/live-students.ts";
-import type { LiveStudentsOptions } from "@tradewind/predictor/students/live-students.ts";
+import { learnStudent } from "@tradewind/predictor/learn/students/learn-student.ts";
+import { LiveStudents } from "@tradewind/predictor/learn/students/live-students.ts";
+import type { LiveStudentsOptions } from "@tradewind/predictor/learn/students/live-students.ts";
 import type { Actuators, Contender } from "../contenders/contender.ts";
 import { MemoryStore } from "../contenders/ours/memory-store.ts";
 import { startOurs } from "../contenders/ours/ours.ts";

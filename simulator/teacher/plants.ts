@@ -1,12 +1,12 @@
-import { seededRng } from "@tradewind/core/rng.ts";
-import type { Rng } from "@tradewind/core/rng.ts";
+import { seededRng } from "@tradewind/core/values/rng.ts";
+import type { Rng } from "@tradewind/core/values/rng.ts";
 import { hotelReservation } from "../applications/hotel-reservation.ts";
 import { generated } from "../applications/generated.ts";
 import { sockShop } from "../applications/sock-shop.ts";
 import type { Obstacle } from "../contenders/run.ts";
 import { obstacle, USUAL_LOAD } from "../course/obstacle.ts";
 import { obstacleOf } from "../course/plant.ts";
-import { shop, withWork } from "../course/shop.ts";
+import { shop, withWork } from "../applications/course-shop.ts";
 import { replicasFor } from "../model/demand.ts";
 import { flashCrowd, ramp, steady, wave } from "../model/load.ts";
 import type { ApplicationModel, ServiceModel } from "../model/application-model.ts";

@@ -1,5 +1,5 @@
-import { seededRng, standardNormal } from "@tradewind/core/rng.ts";
-import type { Rng } from "@tradewind/core/rng.ts";
+import { seededRng, standardNormal } from "@tradewind/core/values/rng.ts";
+import type { Rng } from "@tradewind/core/values/rng.ts";
 import type { Actuators } from "../contenders/contender.ts";
 import type { Obstacle } from "../contenders/run.ts";
 import { playEpisode } from "./episode.ts";

@@ -1,7 +1,7 @@
-import { createLog } from "@tradewind/core/log.ts";
+import { createLog } from "@tradewind/core/process/log.ts";
 import { Snapshot } from "@tradewind/core/contract/snapshot.ts";
-import { seededRng } from "@tradewind/core/rng.ts";
-import { NodeAgent } from "@tradewind/agent/node-agent.ts";
+import { seededRng } from "@tradewind/core/values/rng.ts";
+import { NodeAgent } from "@tradewind/agent/run/node-agent.ts";
 import type { AgentOptions } from "@tradewind/agent/options.ts";
 import { optionsOn } from "./agent-options.ts";
 import { FakeClock } from "./fake-clock.ts";

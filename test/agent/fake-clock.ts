@@ -1,4 +1,4 @@
-import type { Clock } from "@tradewind/core/clock.ts";
+import type { Clock } from "@tradewind/core/process/clock.ts";
 
 /** A clock that a test moves. Wall time and monotonic time move together unless the wall clock is stepped. */
 export class FakeClock implements Clock {

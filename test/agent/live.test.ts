@@ -3,7 +3,7 @@ import type { ChildProcess } from "node:child_process";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { InterferenceName } from "@tradewind/core/contract/interference.ts";
 import { Snapshot } from "@tradewind/core/contract/snapshot.ts";
-import type { Running } from "@tradewind/core/running.ts";
+import type { Running } from "@tradewind/core/process/running.ts";
 import { startAgent } from "@tradewind/agent/agent.ts";
 import { AgentOptions } from "@tradewind/agent/options.ts";
 import { installed } from "../installed.ts";

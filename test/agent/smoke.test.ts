@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Snapshot } from "@tradewind/core/contract/snapshot.ts";
-import type { Running } from "@tradewind/core/running.ts";
+import type { Running } from "@tradewind/core/process/running.ts";
 import { startAgent } from "@tradewind/agent/agent.ts";
 import { AgentOptions } from "@tradewind/agent/options.ts";
 import { waitUntil } from "../wait-until.ts";

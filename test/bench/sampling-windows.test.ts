@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { seededRng } from "@tradewind/core/rng.ts";
+import { seededRng } from "@tradewind/core/values/rng.ts";
 import { ContainerRates } from "@tradewind/predictor/sources/container-rates.ts";
 import { totals } from "../../bench/sampling/trace.ts";
 import { WINDOW_SECONDS, windowMeans } from "../../bench/sampling/windows.ts";

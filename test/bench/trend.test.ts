@@ -1,4 +1,4 @@
-import { seededRng, standardNormal } from "@tradewind/core/rng.ts";
+import { seededRng, standardNormal } from "@tradewind/core/values/rng.ts";
 import { describe, expect, it } from "vitest";
 import { theilSen, trendOf } from "../../bench/trend.ts";
 

@@ -1,4 +1,4 @@
-import { seededRng } from "@tradewind/core/rng.ts";
+import { seededRng } from "@tradewind/core/values/rng.ts";
 import { exponential, fixed } from "@tradewind/simulator/model/distribution.ts";
 import { describe, expect, it } from "vitest";
 import { randomScenario } from "../../bench/pick/application.ts";

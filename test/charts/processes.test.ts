@@ -8,7 +8,7 @@ import { ExporterOptions } from "@tradewind/exporter/options.ts";
 import { readApplication } from "@tradewind/kubernetes/application/file.ts";
 import { configure as inject } from "@tradewind/local/inject/command.ts";
 import { configure as predictor } from "@tradewind/predictor/command.ts";
-import { PredictorOptions } from "@tradewind/predictor/process/options.ts";
+import { PredictorOptions } from "@tradewind/predictor/run/process/options.ts";
 import { readSections } from "@tradewind/predictor/sources/sources-config.ts";
 import { describe, expect, it } from "vitest";
 import { at, CASES, helm, render } from "./helm.ts";

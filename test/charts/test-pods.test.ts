@@ -4,7 +4,7 @@ import { createServer as createHttpServer } from "node:http";
 import { createServer } from "node:net";
 import type { AddressInfo, Server } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { secretDirectory } from "../exporter/keda/secret.ts";
+import { secretDirectory } from "../exporter/serve/keda/secret.ts";
 import { runningExporter } from "../exporter/running-exporter.ts";
 import { at, find, helm, render } from "./helm.ts";
 

@@ -5,7 +5,7 @@ import { Command } from "commander";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { COMMANDS } from "@tradewind/cli/commands.ts";
 import { Plan } from "@tradewind/core/contract/plan.ts";
-import { createLog } from "@tradewind/core/log.ts";
+import { createLog } from "@tradewind/core/process/log.ts";
 import { HISTORY_FILE } from "@tradewind/predictor/store/history-file.ts";
 import { SqliteStore } from "@tradewind/predictor/store/sqlite-store.ts";
 import { APPLICATION, recording } from "../simulator/backtest/recording.ts";

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { VERSION } from "@tradewind/core/version.ts";
+import { VERSION } from "@tradewind/core/process/version.ts";
 import { tradewind } from "./tradewind.ts";
 
 const PROGRAM = join(import.meta.dirname, "..", "..", "bin", "tradewind.mjs");

@@ -1,4 +1,4 @@
-import type { Running } from "@tradewind/core/running.ts";
+import type { Running } from "@tradewind/core/process/running.ts";
 import { startExporter } from "@tradewind/exporter/exporter.ts";
 import { Shop } from "../predictor/shop.ts";
 import { waitUntil } from "../wait-until.ts";

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { RESOURCES } from "@tradewind/kubernetes/client/resources.ts";
-import { fixture, secretDirectory, servedName } from "../exporter/keda/secret.ts";
+import { fixture, secretDirectory, servedName } from "../exporter/serve/keda/secret.ts";
 import { noCluster, TIMEOUT_MS, useCluster } from "./cluster.ts";
 import { create } from "./create.ts";
 import { eventually, Stage } from "./stage.ts";

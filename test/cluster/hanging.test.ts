@@ -16,7 +16,7 @@ describe.skipIf(noCluster)("HPAs that have nothing to do with Tradewind", { time
     const stage = await Stage.open(cluster(), "hanging");
     await unrelated(stage);
     stage.want(2, ...names);
-    const hang = new URL("../exporter/keda/hang-scaler-child.ts", import.meta.url);
+    const hang = new URL("../exporter/serve/keda/hang-scaler-child.ts", import.meta.url);
     vi.stubEnv("NODE_OPTIONS", `--import=${hang.href}`);
     onTestFinished(() => void vi.unstubAllEnvs());
     const scaler = await stage.startScaler();

@@ -8,7 +8,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { describeError } from "@tradewind/core/errors.ts";
+import { describeError } from "@tradewind/core/values/errors.ts";
 import { applications, APPLICATIONS_USAGE } from "./applications/command.ts";
 import { Background } from "./background.ts";
 import { buildNodePrograms, buildPrograms } from "./build/build.ts";

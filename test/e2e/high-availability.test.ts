@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import type { Plan } from "@tradewind/core/contract/plan.ts";
 import { RecommendationList } from "@tradewind/core/contract/recommendation.ts";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
-import type { Running } from "@tradewind/core/running.ts";
+import type { Running } from "@tradewind/core/process/running.ts";
 import { startExporter } from "@tradewind/exporter/exporter.ts";
 import { startPredictor } from "@tradewind/predictor/predictor.ts";
 import { RunningApplication } from "../predictor/running-application.ts";

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { Plan } from "@tradewind/core/contract/plan.ts";
 import { startPredictor } from "@tradewind/predictor/predictor.ts";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { codesOf } from "@tradewind/core/reasons.ts";
+import { codesOf } from "@tradewind/core/contract/reasons.ts";
 import { freePort } from "../free-port.ts";
 import { RunningApplication } from "../predictor/running-application.ts";
 import { secretFile } from "../predictor/sources/peers/nodes.ts";

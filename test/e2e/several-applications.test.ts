@@ -5,7 +5,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { ApplicationList } from "@tradewind/core/contract/application-list.ts";
 import { Plan } from "@tradewind/core/contract/plan.ts";
 import { RecommendationList } from "@tradewind/core/contract/recommendation.ts";
-import { failure, WireClient } from "../exporter/keda/wire-client.ts";
+import { failure, WireClient } from "../exporter/serve/keda/wire-client.ts";
 import { waitUntil } from "../wait-until.ts";
 import { command, TwoApplications } from "./two-applications.ts";
 

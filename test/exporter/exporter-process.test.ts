@@ -8,7 +8,7 @@ import type { ExporterProcess } from "./exporter-process.ts";
 import { answering, fakePredictor } from "./fake-predictor.ts";
 import { until } from "./until.ts";
 import { planOf, wishOf } from "./wish.ts";
-import { failure } from "./keda/wire-client.ts";
+import { failure } from "./serve/keda/wire-client.ts";
 
 const ref = { name: "so", namespace: "shop", metadata: { service: "search" } };
 

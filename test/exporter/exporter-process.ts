@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { expect, onTestFinished } from "vitest";
 import { RecommendationList } from "@tradewind/core/contract/recommendation.ts";
 import type { FakePredictor } from "./fake-predictor.ts";
-import { WireClient } from "./keda/wire-client.ts";
+import { WireClient } from "./serve/keda/wire-client.ts";
 
 const script = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
 

@@ -1,8 +1,8 @@
-import { createLog } from "@tradewind/core/log.ts";
+import { createLog } from "@tradewind/core/process/log.ts";
 import type { GuardLimits } from "@tradewind/core/contract/recommendation.ts";
-import { Recommender } from "@tradewind/exporter/recommender.ts";
-import { DecisionBook } from "@tradewind/exporter/store/book.ts";
-import { StateKeeper } from "@tradewind/exporter/store/keeper.ts";
+import { Recommender } from "@tradewind/exporter/decide/recommender.ts";
+import { DecisionBook } from "@tradewind/exporter/keep/book.ts";
+import { StateKeeper } from "@tradewind/exporter/keep/keeper.ts";
 import { NO_LIMITS, planOf, wishOf } from "./wish.ts";
 
 export const GRACE_SECONDS = 120;

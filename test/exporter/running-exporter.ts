@@ -1,7 +1,7 @@
 import { onTestFinished } from "vitest";
 import type { RecommendationList } from "@tradewind/core/contract/recommendation.ts";
 import { RecommendationList as RecommendationListSchema } from "@tradewind/core/contract/recommendation.ts";
-import type { Running } from "@tradewind/core/running.ts";
+import type { Running } from "@tradewind/core/process/running.ts";
 import type { Plan } from "@tradewind/core/contract/plan.ts";
 import { startExporter } from "@tradewind/exporter/exporter.ts";
 import type { ExporterEdges } from "@tradewind/exporter/exporter.ts";
@@ -9,7 +9,7 @@ import type { ExporterInput } from "@tradewind/exporter/options.ts";
 import { fakePredictor } from "./fake-predictor.ts";
 import type { FakePredictor } from "./fake-predictor.ts";
 import { until } from "./until.ts";
-import { WireClient } from "./keda/wire-client.ts";
+import { WireClient } from "./serve/keda/wire-client.ts";
 
 export interface TestExporter {
   readonly running: Running;

@@ -1,5 +1,5 @@
-import { systemClock } from "@tradewind/core/clock.ts";
-import type { Clock } from "@tradewind/core/clock.ts";
+import { systemClock } from "@tradewind/core/process/clock.ts";
+import type { Clock } from "@tradewind/core/process/clock.ts";
 
 /** The machine's clocks, of which the wall clock can be set. */
 export interface SettableClock extends Clock {

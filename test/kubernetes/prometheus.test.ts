@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { Registry } from "prom-client";
 import { describe, expect, it } from "vitest";
-import { ClusterMetrics } from "@tradewind/exporter/cluster/metrics.ts";
+import { ClusterMetrics } from "@tradewind/exporter/controller/metrics.ts";
 import { KubernetesMetrics } from "@tradewind/kubernetes/prometheus.ts";
 import type { WatchHealth } from "@tradewind/kubernetes/workloads/cluster-watch.ts";
 import { registerPeerMetrics } from "@tradewind/predictor/sources/peers/metrics.ts";

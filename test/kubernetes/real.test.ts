@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { parse } from "yaml";
 import { z } from "zod";
-import { systemClock } from "@tradewind/core/clock.ts";
+import { systemClock } from "@tradewind/core/process/clock.ts";
 import { ApiError } from "@tradewind/kubernetes/client/api-error.ts";
 import { ApiClient } from "@tradewind/kubernetes/client/client.ts";
 import { apiVersionOf, RESOURCES } from "@tradewind/kubernetes/client/resources.ts";

@@ -1,3 +1,3 @@
-import { createLog } from "@tradewind/core/log.ts";
+import { createLog } from "@tradewind/core/process/log.ts";
 
 export const silentLog = createLog("test", "silent");

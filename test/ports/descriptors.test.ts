@@ -7,12 +7,12 @@ import type { Socket } from "node:net";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { withinDescriptors } from "@tradewind/core/descriptors.ts";
+import { withinDescriptors } from "@tradewind/core/net/descriptors.ts";
 import { situation } from "../agent/tree/situation.ts";
 import { Tree } from "../agent/tree/plant.ts";
 import { fakePredictor } from "../exporter/fake-predictor.ts";
 import { until } from "../exporter/until.ts";
-import { WireClient } from "../exporter/keda/wire-client.ts";
+import { WireClient } from "../exporter/serve/keda/wire-client.ts";
 import { planOf, wishOf } from "../exporter/wish.ts";
 import { ask } from "./idle.ts";
 

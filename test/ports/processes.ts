@@ -1,7 +1,7 @@
 import { onTestFinished } from "vitest";
 import { startAgent } from "@tradewind/agent/agent.ts";
 import { AgentOptions } from "@tradewind/agent/options.ts";
-import type { Running } from "@tradewind/core/running.ts";
+import type { Running } from "@tradewind/core/process/running.ts";
 import { startExporter } from "@tradewind/exporter/exporter.ts";
 import { startPredictor } from "@tradewind/predictor/predictor.ts";
 import { fakePredictor } from "../exporter/fake-predictor.ts";

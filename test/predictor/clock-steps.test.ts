@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { Plan } from "@tradewind/core/contract/plan.ts";
-import type { Running } from "@tradewind/core/running.ts";
+import type { Running } from "@tradewind/core/process/running.ts";
 import { startPredictor } from "@tradewind/predictor/predictor.ts";
 import { openStoreForReading } from "@tradewind/predictor/store/database.ts";
 import { HISTORY_FILE } from "@tradewind/predictor/store/history-file.ts";

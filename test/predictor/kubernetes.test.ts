@@ -8,7 +8,7 @@ import type { Plan } from "@tradewind/core/contract/plan.ts";
 import { RESOURCES } from "@tradewind/kubernetes/client/resources.ts";
 import { rulesFor } from "@tradewind/kubernetes/rbac/table.ts";
 import { startPredictor } from "@tradewind/predictor/predictor.ts";
-import type { PredictorOptionsInput } from "@tradewind/predictor/process/options.ts";
+import type { PredictorOptionsInput } from "@tradewind/predictor/run/process/options.ts";
 import { applicationPlace } from "@tradewind/kubernetes/application/resource.ts";
 import { watchedNamespaces } from "@tradewind/predictor/sources/kubernetes/workloads.ts";
 import { deployment, podOf, replicaSet } from "../kubernetes/cluster-objects.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { RecommendationList } from "@tradewind/core/contract/recommendation.ts";
-import type { Running } from "@tradewind/core/running.ts";
+import type { Running } from "@tradewind/core/process/running.ts";
 import { startExporter } from "@tradewind/exporter/exporter.ts";
 import { startPredictor } from "@tradewind/predictor/predictor.ts";
 import { freePort } from "../free-port.ts";

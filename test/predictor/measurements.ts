@@ -1,9 +1,9 @@
 import { Application } from "@tradewind/core/contract/application.ts";
 import type { ContainerWindow, FlowWindow, Window, WindowSet } from "@tradewind/core/contract/window.ts";
-import { INPUTS_SCHEMA } from "@tradewind/predictor/policy/inputs.ts";
-import type { PolicyInputs } from "@tradewind/predictor/policy/inputs.ts";
-import { PolicySettings } from "@tradewind/predictor/facts/settings.ts";
-import { emptyState } from "@tradewind/predictor/policy/state.ts";
+import { INPUTS_SCHEMA } from "@tradewind/predictor/decide/inputs.ts";
+import type { PolicyInputs } from "@tradewind/predictor/decide/inputs.ts";
+import { PolicySettings } from "@tradewind/predictor/decide/facts/settings.ts";
+import { emptyState } from "@tradewind/predictor/decide/state.ts";
 
 /** Hand-made measurements: windows of 15 s from this time on. */
 export const START_MS = 1_750_000_005_000;

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { SensitivityList } from "@tradewind/core/contract/sensitivities.ts";
-import type { Running } from "@tradewind/core/running.ts";
+import type { Running } from "@tradewind/core/process/running.ts";
 import { startPredictor } from "@tradewind/predictor/predictor.ts";
 import { waitUntil } from "../wait-until.ts";
 import { RunningApplication } from "./running-application.ts";

@@ -1,4 +1,4 @@
-import { contentHash } from "@tradewind/core/hash.ts";
+import { contentHash } from "@tradewind/core/values/hash.ts";
 import { WorkloadList } from "@tradewind/core/contract/workload.ts";
 import { describe, expect, it } from "vitest";
 import { exponential, fixed } from "../../simulator/model/distribution.ts";

@@ -1,5 +1,5 @@
-import { secondsFromMicros, secondsFromNanos } from "@tradewind/core/units.ts";
-import type { SampleTime } from "../../sample-time.ts";
+import { secondsFromMicros, secondsFromNanos } from "@tradewind/core/values/units.ts";
+import type { SampleTime } from "../../sampling/sample-time.ts";
 import { parseSingle } from "../../parse/cgroup-files.ts";
 import { flatValue } from "../../parse/flat-keyed.ts";
 import { malformed } from "../../parse/malformed.ts";
@@ -8,7 +8,7 @@ import type { HeldFile } from "../../read/reader.ts";
 import { CHANNEL } from "../../sampling/signal.ts";
 import { COLUMN } from "../columns.ts";
 import type { ContainerColumn } from "../columns.ts";
-import { CPU_TOLERANCE_CORES, cpuToleranceCores } from "../tolerance.ts";
+import { CPU_TOLERANCE_CORES, cpuToleranceCores } from "./tolerance.ts";
 import { put } from "./probe.ts";
 import type { CgroupPlace, Probe, ProbeSchedule, ProbeTarget } from "./probe.ts";
 

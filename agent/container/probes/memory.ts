@@ -7,7 +7,7 @@ import type { HeldFile } from "../../read/reader.ts";
 import { CHANNEL } from "../../sampling/signal.ts";
 import { COLUMN } from "../columns.ts";
 import type { ContainerColumn } from "../columns.ts";
-import { MEMORY_TOLERANCE_BYTES, memoryToleranceBytes } from "../tolerance.ts";
+import { MEMORY_TOLERANCE_BYTES, memoryToleranceBytes } from "./tolerance.ts";
 import { put } from "./probe.ts";
 import type { CgroupPlace, Probe, ProbeSchedule, ProbeTarget } from "./probe.ts";
 

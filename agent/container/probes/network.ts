@@ -1,4 +1,4 @@
-import type { SampleTime } from "../../sample-time.ts";
+import type { SampleTime } from "../../sampling/sample-time.ts";
 import { processFolders } from "../../cgroup/process-folders.ts";
 import { malformed } from "../../parse/malformed.ts";
 import { parseNetDev } from "../../parse/net-dev.ts";

@@ -1,4 +1,4 @@
-import type { SampleTime } from "../../sample-time.ts";
+import type { SampleTime } from "../../sampling/sample-time.ts";
 import { parsePressure } from "../../parse/pressure.ts";
 import { AbsentSource } from "../../read/file-error.ts";
 import type { HeldFile } from "../../read/reader.ts";

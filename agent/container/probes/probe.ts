@@ -1,5 +1,5 @@
 import type { Hierarchies } from "../../cgroup/hierarchies.ts";
-import type { SampleTime } from "../../sample-time.ts";
+import type { SampleTime } from "../../sampling/sample-time.ts";
 import type { Reader } from "../../read/reader.ts";
 import type { SignalOptions } from "../../sampling/signal.ts";
 import { COLUMN } from "../columns.ts";

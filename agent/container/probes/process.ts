@@ -1,11 +1,11 @@
-import { TradewindError } from "@tradewind/core/errors.ts";
-import type { SampleTime } from "../../sample-time.ts";
+import { TradewindError } from "@tradewind/core/values/errors.ts";
+import type { SampleTime } from "../../sampling/sample-time.ts";
 import { parseProcessIo, parseProcessStat, parseResidentBytes } from "../../parse/process-files.ts";
 import { readFailure } from "../../read/file-error.ts";
 import type { HeldFile, Reader } from "../../read/reader.ts";
 import { CHANNEL } from "../../sampling/signal.ts";
 import type { ContainerColumn } from "../columns.ts";
-import { CPU_TOLERANCE_CORES } from "../tolerance.ts";
+import { CPU_TOLERANCE_CORES } from "./tolerance.ts";
 import { put } from "./probe.ts";
 import type { Probe, ProbeSchedule, ProbeTarget } from "./probe.ts";
 

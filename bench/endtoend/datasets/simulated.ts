@@ -1,6 +1,6 @@
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
-import { seededRng } from "@tradewind/core/rng.ts";
-import type { Rng } from "@tradewind/core/rng.ts";
+import { seededRng } from "@tradewind/core/values/rng.ts";
+import type { Rng } from "@tradewind/core/values/rng.ts";
 import { randomScenario } from "../../pick/application.ts";
 import type { Scenario } from "../../pick/application.ts";
 import type { TrueState } from "../../pick/truth.ts";

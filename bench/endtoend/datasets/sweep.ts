@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { parseJsonWith } from "@tradewind/core/config.ts";
+import { parseJsonWith } from "@tradewind/core/values/config.ts";
 import { SweepRow } from "@tradewind/core/contract/sweep.ts";
 import type { Window } from "@tradewind/core/contract/window.ts";
 import type { FlowData, Point } from "../data.ts";

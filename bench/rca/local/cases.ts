@@ -1,5 +1,5 @@
 import type { CheckedCounterfactual, Explanation } from "@tradewind/core/contract/explanation.ts";
-import { seededRng } from "@tradewind/core/rng.ts";
+import { seededRng } from "@tradewind/core/values/rng.ts";
 import { applicationOf } from "@tradewind/local/application/applications.ts";
 import type { Fleet } from "@tradewind/local/application/fleet.ts";
 import { carryOut } from "@tradewind/local/fault/carry-out.ts";

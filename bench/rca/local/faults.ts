@@ -1,13 +1,13 @@
-import type { Rng } from "@tradewind/core/rng.ts";
+import type { Rng } from "@tradewind/core/values/rng.ts";
 import type { Fleet } from "@tradewind/local/application/fleet.ts";
 import type { Topology } from "@tradewind/local/application/topology.ts";
-import { FAULT_KINDS, NO_FAULT } from "@tradewind/local/fault/service-fault.ts";
+import { FAULT_KINDS, NO_FAULT } from "@tradewind/local/application/service-fault.ts";
 import type {
   FaultEffect,
   FaultKind,
   ReplicaFault,
   ServiceFault,
-} from "@tradewind/local/fault/service-fault.ts";
+} from "@tradewind/local/application/service-fault.ts";
 
 /** Types of causes that are right for a kind: throttling by a neighbour and by a limit of one's own look alike on a busy machine. */
 export const RIGHT_TYPES: Readonly<Record<FaultKind, readonly string[]>> = {

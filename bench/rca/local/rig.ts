@@ -1,10 +1,10 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { systemClock } from "@tradewind/core/clock.ts";
-import { readWith } from "@tradewind/core/config.ts";
+import { systemClock } from "@tradewind/core/process/clock.ts";
+import { readWith } from "@tradewind/core/values/config.ts";
 import { Explanation } from "@tradewind/core/contract/explanation.ts";
 import { Plan } from "@tradewind/core/contract/plan.ts";
 import { WindowSet } from "@tradewind/core/contract/window.ts";
-import { seededRng } from "@tradewind/core/rng.ts";
+import { seededRng } from "@tradewind/core/values/rng.ts";
 import { applicationOf } from "@tradewind/local/application/applications.ts";
 import { createHttpClient } from "@tradewind/local/application/call.ts";
 import { arrivals } from "@tradewind/local/load/arrivals.ts";
@@ -13,7 +13,7 @@ import { LocalOptions } from "@tradewind/local/options.ts";
 import { startPlatform } from "@tradewind/local/platform.ts";
 import type { Platform } from "@tradewind/local/platform.ts";
 import { NAMESPACE } from "@tradewind/local/supervise/workloads.ts";
-import { SignalHistory } from "@tradewind/predictor/reason/signal-history.ts";
+import { SignalHistory } from "@tradewind/predictor/answers/reason/signal-history.ts";
 import type { z } from "zod";
 
 const LOOK_EVERY_MILLIS = 500;

@@ -1,5 +1,5 @@
-import { accessOf, addAccessFlags, askFor } from "@tradewind/core/endpoint/own-process.ts";
-import type { AccessFlags } from "@tradewind/core/endpoint/own-process.ts";
+import { accessOf, addAccessFlags, askFor } from "@tradewind/core/net/endpoint/own-process.ts";
+import type { AccessFlags } from "@tradewind/core/net/endpoint/own-process.ts";
 import type { Command } from "commander";
 import type { z } from "zod";
 

@@ -2,7 +2,7 @@ import { Accuracy } from "@tradewind/core/contract/accuracy.ts";
 import type { CauseLabel } from "@tradewind/core/contract/accuracy.ts";
 import { ApplicationContext } from "@tradewind/core/contract/context.ts";
 import { Explanation } from "@tradewind/core/contract/explanation.ts";
-import { TradewindError } from "@tradewind/core/errors.ts";
+import { TradewindError } from "@tradewind/core/values/errors.ts";
 import { addJsonFlag, exitCodes, printAnswer, printJson } from "@tradewind/core/terminal/answer.ts";
 import type { Command } from "commander";
 import { Transcripts } from "@tradewind/core/contract/transcript.ts";

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { text as readAll } from "node:stream/consumers";
 import { ProposalCheck, ProposalList } from "@tradewind/core/contract/proposal.ts";
 import type { CheckedProposal, Proposal } from "@tradewind/core/contract/proposal.ts";
-import { describeError, TradewindError } from "@tradewind/core/errors.ts";
+import { describeError, TradewindError } from "@tradewind/core/values/errors.ts";
 import { addJsonFlag, exitCodes, printAnswer } from "@tradewind/core/terminal/answer.ts";
 import type { Command } from "commander";
 import { z } from "zod";

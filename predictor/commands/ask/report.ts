@@ -1,8 +1,8 @@
-import { systemClock } from "@tradewind/core/clock.ts";
+import { systemClock } from "@tradewind/core/process/clock.ts";
 import { PeriodReport } from "@tradewind/core/contract/period-report.ts";
 import { RecommendationList } from "@tradewind/core/contract/recommendation.ts";
-import { accessOf, asking } from "@tradewind/core/endpoint/own-process.ts";
-import { describeError } from "@tradewind/core/errors.ts";
+import { accessOf, asking } from "@tradewind/core/net/endpoint/own-process.ts";
+import { describeError } from "@tradewind/core/values/errors.ts";
 import { addJsonFlag, exitCodes, printAnswer } from "@tradewind/core/terminal/answer.ts";
 import type { Command } from "commander";
 import { timeArgument } from "../export/time-argument.ts";

@@ -1,10 +1,10 @@
 import type { TranscriptLine } from "@tradewind/core/contract/transcript.ts";
 import { CAUSE_TYPES } from "@tradewind/core/contract/cause.ts";
-import { TradewindError } from "@tradewind/core/errors.ts";
-import { BUILT_IN } from "../../reason/accuracy.ts";
-import { parseTranscript, renderTranscript } from "../../reason/grammar.ts";
-import type { Root } from "../../reason/grammar.ts";
-import { rewardOf } from "../../reason/reward.ts";
+import { TradewindError } from "@tradewind/core/values/errors.ts";
+import { BUILT_IN } from "../../answers/reason/accuracy.ts";
+import { parseTranscript, renderTranscript } from "../../answers/reason/grammar.ts";
+import type { Root } from "../../answers/reason/grammar.ts";
+import { rewardOf } from "../../answers/reason/reward.ts";
 
 /** Characters of a token of English text and JSON, about. */
 const CHARACTERS_PER_TOKEN = 4;

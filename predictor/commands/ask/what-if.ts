@@ -1,6 +1,6 @@
 import { SupposedService, WhatIfAnswer, WhatIfRequest } from "@tradewind/core/contract/what-if.ts";
-import { parseWith } from "@tradewind/core/config.ts";
-import { TradewindError } from "@tradewind/core/errors.ts";
+import { parseWith } from "@tradewind/core/values/config.ts";
+import { TradewindError } from "@tradewind/core/values/errors.ts";
 import { addJsonFlag, exitCodes, printAnswer } from "@tradewind/core/terminal/answer.ts";
 import { parseQuantity } from "@tradewind/kubernetes/objects/quantity.ts";
 import { InvalidArgumentError } from "commander";

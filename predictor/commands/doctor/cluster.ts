@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { describeError } from "@tradewind/core/errors.ts";
+import { describeError } from "@tradewind/core/values/errors.ts";
 import { ApiError } from "@tradewind/kubernetes/client/api-error.ts";
 import { ApiClient } from "@tradewind/kubernetes/client/client.ts";
 import { connect } from "@tradewind/kubernetes/client/connect.ts";

@@ -1,7 +1,7 @@
 import { Option } from "commander";
 import type { Command } from "commander";
-import { parseWith } from "@tradewind/core/config.ts";
-import { addAccessFlags } from "@tradewind/core/endpoint/own-process.ts";
+import { parseWith } from "@tradewind/core/values/config.ts";
+import { addAccessFlags } from "@tradewind/core/net/endpoint/own-process.ts";
 import { addJsonFlag, exitCodes, printAnswer } from "@tradewind/core/terminal/answer.ts";
 import type { Paint } from "@tradewind/core/terminal/style.ts";
 import type { Finding } from "../../sources/source.ts";

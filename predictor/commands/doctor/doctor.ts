@@ -1,9 +1,9 @@
-import { describeError } from "@tradewind/core/errors.ts";
+import { describeError } from "@tradewind/core/values/errors.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
 import { readApplication } from "@tradewind/kubernetes/application/file.ts";
 import { ApplicationFiles } from "@tradewind/kubernetes/application/files.ts";
 import { applicationSources, maySeveral, pathsOf } from "@tradewind/kubernetes/application/sources.ts";
-import { stateDirectory, statePlaces } from "../../application/application-state.ts";
+import { stateDirectory, statePlaces } from "../../run/application/application-state.ts";
 import { makeSources } from "../../sources/make-sources.ts";
 import { problem } from "../../sources/check.ts";
 import type { Finding } from "../../sources/source.ts";

@@ -1,11 +1,11 @@
 import { z } from "zod";
-import { DEFAULT_NAME } from "@tradewind/core/access-tokens.ts";
+import { DEFAULT_NAME } from "@tradewind/core/net/access-tokens.ts";
 import { ApplicationList } from "@tradewind/core/contract/application-list.ts";
 import type { ListedApplication } from "@tradewind/core/contract/application-list.ts";
 import { Plan } from "@tradewind/core/contract/plan.ts";
 import { Snapshot } from "@tradewind/core/contract/snapshot.ts";
-import { clientOf } from "@tradewind/core/endpoint/own-process.ts";
-import type { OwnProcess, ProcessAccess } from "@tradewind/core/endpoint/own-process.ts";
+import { clientOf } from "@tradewind/core/net/endpoint/own-process.ts";
+import type { OwnProcess, ProcessAccess } from "@tradewind/core/net/endpoint/own-process.ts";
 import { clockFinding, problem } from "../../sources/check.ts";
 import type { Finding } from "../../sources/source.ts";
 

@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, readdirSync, statfsSync } from "node:fs";
 import { join } from "node:path";
-import { formatBytes } from "@tradewind/core/units.ts";
+import { formatBytes } from "@tradewind/core/values/units.ts";
 import { openStoreForReading, SALVAGING } from "../../store/database.ts";
 import { HISTORY_FILE } from "../../store/history-file.ts";
 import { problem } from "../../sources/check.ts";

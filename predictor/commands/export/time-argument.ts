@@ -1,4 +1,4 @@
-import { parseDurationSeconds } from "@tradewind/core/units.ts";
+import { parseDurationSeconds } from "@tradewind/core/values/units.ts";
 import { InvalidArgumentError } from "commander";
 
 /** An ISO time or a time before now, ms since the epoch. @throws InvalidArgumentError that shows both forms */

@@ -1,5 +1,5 @@
-import { standardNormal } from "@tradewind/core/rng.ts";
-import type { Rng } from "@tradewind/core/rng.ts";
+import { standardNormal } from "@tradewind/core/values/rng.ts";
+import type { Rng } from "@tradewind/core/values/rng.ts";
 import { median } from "../statistics.ts";
 import { predictOwnTime } from "../queue/tracked-profile.ts";
 import type { OwnTime } from "../queue/tracked-profile.ts";

@@ -1,6 +1,6 @@
 import { INTERFERENCE_COMPONENTS } from "@tradewind/core/contract/interference.ts";
 import type { Window } from "@tradewind/core/contract/window.ts";
-import { mainContainers, meanOfKnown } from "@tradewind/core/main-containers.ts";
+import { mainContainers, meanOfKnown } from "@tradewind/core/measure/main-containers.ts";
 import { LAST_UTILISATION } from "../queue/queue-curve.ts";
 import { demandOf } from "../queue/tracked-profile.ts";
 import type { ProfileState } from "../queue/tracked-profile.ts";

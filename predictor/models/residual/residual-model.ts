@@ -1,5 +1,5 @@
 import { ObjectName, ServiceName } from "@tradewind/core/contract/quantity.ts";
-import type { TradewindError } from "@tradewind/core/errors.ts";
+import type { TradewindError } from "@tradewind/core/values/errors.ts";
 import { z } from "zod";
 import { packed, readModelText, unpacked, writeModelText } from "../model-text.ts";
 import { DIRECTIONS, INPUT_COUNT } from "./inputs.ts";

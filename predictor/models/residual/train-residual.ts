@@ -1,4 +1,4 @@
-import type { Rng } from "@tradewind/core/rng.ts";
+import type { Rng } from "@tradewind/core/values/rng.ts";
 import { RECENT_WINDOWS } from "../recent-windows.ts";
 import { fitResidual } from "./fit-residual.ts";
 import type { Percentile } from "./residual.ts";

@@ -1,12 +1,12 @@
 import { z } from "zod";
-import { parseWith } from "@tradewind/core/config.ts";
+import { parseWith } from "@tradewind/core/values/config.ts";
 import type { Interval } from "../../window/interval.ts";
 import { SpanBatch } from "../../window/span.ts";
 import type { SpanRecord } from "../../window/span.ts";
 import { clockFinding, problem } from "../check.ts";
-import { EndpointClient } from "@tradewind/core/endpoint/client.ts";
-import type { ClientSettings } from "@tradewind/core/endpoint/client.ts";
-import { EndpointError } from "@tradewind/core/endpoint/error.ts";
+import { EndpointClient } from "@tradewind/core/net/endpoint/client.ts";
+import type { ClientSettings } from "@tradewind/core/net/endpoint/client.ts";
+import { EndpointError } from "@tradewind/core/net/endpoint/error.ts";
 import type { Finding, PullResult, SpanSource } from "../source.ts";
 import { nestsDeeperThan } from "../traces/json-depth.ts";
 import { SeenTraces } from "../traces/seen-traces.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "@tradewind/core/clock.ts";
+import type { Clock } from "@tradewind/core/process/clock.ts";
 import { ApiClient } from "@tradewind/kubernetes/client/client.ts";
 import { connect } from "@tradewind/kubernetes/client/connect.ts";
 import { KubernetesMetrics } from "@tradewind/kubernetes/prometheus.ts";

@@ -1,7 +1,7 @@
-import type { Clock } from "@tradewind/core/clock.ts";
+import type { Clock } from "@tradewind/core/process/clock.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { WorkloadList } from "@tradewind/core/contract/workload.ts";
-import type { Logger } from "@tradewind/core/log.ts";
+import type { Logger } from "@tradewind/core/process/log.ts";
 import type { ApiClient } from "@tradewind/kubernetes/client/client.ts";
 import type { WatchObserver } from "@tradewind/kubernetes/watch/reflector.ts";
 import { ClusterWatch } from "@tradewind/kubernetes/workloads/cluster-watch.ts";

@@ -1,5 +1,5 @@
-import type { Clock } from "@tradewind/core/clock.ts";
-import { FairPlaces } from "@tradewind/core/fair-places.ts";
+import type { Clock } from "@tradewind/core/process/clock.ts";
+import { FairPlaces } from "@tradewind/core/net/fair-places.ts";
 import type { ReceiverLimits } from "./limits.ts";
 import { malformed, overloaded, tooFast } from "./refusal.ts";
 import type { Refusal } from "./refusal.ts";

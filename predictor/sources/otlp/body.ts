@@ -1,7 +1,7 @@
 import type { Readable } from "node:stream";
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
-import { describeError } from "@tradewind/core/errors.ts";
+import { describeError } from "@tradewind/core/values/errors.ts";
 import type { Call } from "./admission.ts";
 import type { ReceiverLimits } from "./limits.ts";
 import { Refusal, malformed, tooLarge, tooSlow } from "./refusal.ts";

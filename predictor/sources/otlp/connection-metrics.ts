@@ -1,4 +1,4 @@
-import type { ConnectionCounts } from "@tradewind/core/connection-limits.ts";
+import type { ConnectionCounts } from "@tradewind/core/net/connection-limits.ts";
 import { Counter, Gauge } from "prom-client";
 import type { Registry } from "prom-client";
 import type { Transport } from "./metrics.ts";

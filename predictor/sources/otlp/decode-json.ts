@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { TradewindError } from "@tradewind/core/errors.ts";
+import { TradewindError } from "@tradewind/core/values/errors.ts";
 import { isZero, SPAN_KIND } from "../../window/span.ts";
 import type { SpanBatch, SpanResource } from "../../window/span.ts";
 import { USER_AGENT, USER_AGENT_BYTES, isUserAgentKey, userAgentOf } from "../../window/user-agent.ts";

@@ -1,4 +1,4 @@
-import { TradewindError, describeError } from "@tradewind/core/errors.ts";
+import { TradewindError, describeError } from "@tradewind/core/values/errors.ts";
 import { SPAN_KIND } from "../../window/span.ts";
 import type { SpanBatch, SpanResource } from "../../window/span.ts";
 import { USER_AGENT, USER_AGENT_BYTES, USER_AGENT_KEYS, userAgentOf } from "../../window/user-agent.ts";

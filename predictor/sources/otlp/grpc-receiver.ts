@@ -7,10 +7,10 @@ import type {
   ServerHttp2Stream,
 } from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
-import { systemClock } from "@tradewind/core/clock.ts";
-import { Connections, senderAddress } from "@tradewind/core/connection-limits.ts";
-import { withinDescriptors } from "@tradewind/core/descriptors.ts";
-import { TradewindError } from "@tradewind/core/errors.ts";
+import { systemClock } from "@tradewind/core/process/clock.ts";
+import { Connections, senderAddress } from "@tradewind/core/net/connection-limits.ts";
+import { withinDescriptors } from "@tradewind/core/net/descriptors.ts";
+import { TradewindError } from "@tradewind/core/values/errors.ts";
 import { Admission } from "./admission.ts";
 import type { Call } from "./admission.ts";
 import { readBody, refuseTooLarge } from "./body.ts";

@@ -1,4 +1,4 @@
-import { TradewindError } from "@tradewind/core/errors.ts";
+import { TradewindError } from "@tradewind/core/values/errors.ts";
 import { ByteStrings } from "./byte-strings.ts";
 
 const QUOTE = 0x22;

@@ -1,4 +1,4 @@
-import { MAX_SENDER_WORK } from "@tradewind/core/sender-work.ts";
+import { MAX_SENDER_WORK } from "@tradewind/core/net/sender-work.ts";
 import type { PartLimits } from "./part-count.ts";
 import type { SenderRateLimits } from "./sender-rates.ts";
 

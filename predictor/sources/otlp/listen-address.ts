@@ -1,5 +1,5 @@
 import { isIPv6 } from "node:net";
-import { TradewindError } from "@tradewind/core/errors.ts";
+import { TradewindError } from "@tradewind/core/values/errors.ts";
 
 export interface ListenAddress {
   readonly host: string;

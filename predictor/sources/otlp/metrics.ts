@@ -1,4 +1,4 @@
-import type { ConnectionCounts } from "@tradewind/core/connection-limits.ts";
+import type { ConnectionCounts } from "@tradewind/core/net/connection-limits.ts";
 import type { RefusalReason } from "./refusal.ts";
 
 export type Transport = "http" | "grpc";

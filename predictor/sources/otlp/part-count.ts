@@ -1,4 +1,4 @@
-import { TradewindError } from "@tradewind/core/errors.ts";
+import { TradewindError } from "@tradewind/core/values/errors.ts";
 
 /** What one request may hold at most, whatever its size in bytes. */
 export interface PartLimits {

@@ -1,4 +1,4 @@
-import type { Clock } from "@tradewind/core/clock.ts";
+import type { Clock } from "@tradewind/core/process/clock.ts";
 import { Admission } from "./admission.ts";
 import { DEFAULT_RECEIVER_LIMITS } from "./limits.ts";
 import { JSON_TYPE, PROTOBUF } from "./responses.ts";

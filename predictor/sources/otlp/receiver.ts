@@ -1,11 +1,11 @@
 import { fastify } from "fastify";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { systemClock } from "@tradewind/core/clock.ts";
-import type { Clock } from "@tradewind/core/clock.ts";
-import { senderAddress } from "@tradewind/core/connection-limits.ts";
-import { addressOf, cannotListen, createHttpServer } from "@tradewind/core/http-server.ts";
-import type { ReloadingTls } from "@tradewind/core/reloading-tls.ts";
-import type { TokenFile } from "@tradewind/core/token-file.ts";
+import { systemClock } from "@tradewind/core/process/clock.ts";
+import type { Clock } from "@tradewind/core/process/clock.ts";
+import { senderAddress } from "@tradewind/core/net/connection-limits.ts";
+import { addressOf, cannotListen, createHttpServer } from "@tradewind/core/net/http-server.ts";
+import type { ReloadingTls } from "@tradewind/core/net/reloading-tls.ts";
+import type { TokenFile } from "@tradewind/core/net/token-file.ts";
 import type { BatchExchange } from "./exchange.ts";
 import { Admission } from "./admission.ts";
 import type { Call } from "./admission.ts";

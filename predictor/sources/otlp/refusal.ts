@@ -1,5 +1,5 @@
-import { bearerToken } from "@tradewind/core/token-file.ts";
-import type { TokenFile } from "@tradewind/core/token-file.ts";
+import { bearerToken } from "@tradewind/core/net/token-file.ts";
+import type { TokenFile } from "@tradewind/core/net/token-file.ts";
 import { RPC_CODE } from "./responses.ts";
 
 /** Why a request was refused, for metrics. */

@@ -1,4 +1,4 @@
-import { CostMeter } from "@tradewind/core/cost-meter.ts";
+import { CostMeter } from "@tradewind/core/net/cost-meter.ts";
 
 /** What one sender may have decoded per second, on average. */
 export interface SenderRateLimits {

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { Clock } from "@tradewind/core/clock.ts";
-import { threadCpuMs } from "@tradewind/core/cost-meter.ts";
-import { TradewindError, describeError } from "@tradewind/core/errors.ts";
+import type { Clock } from "@tradewind/core/process/clock.ts";
+import { threadCpuMs } from "@tradewind/core/net/cost-meter.ts";
+import { TradewindError, describeError } from "@tradewind/core/values/errors.ts";
 import { SpanBatch, isZero } from "../../window/span.ts";
 import type { Admission, Call } from "./admission.ts";
 import { inflated } from "./body.ts";

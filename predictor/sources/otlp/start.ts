@@ -1,9 +1,9 @@
-import type { Clock } from "@tradewind/core/clock.ts";
-import { describeError } from "@tradewind/core/errors.ts";
-import type { Logger } from "@tradewind/core/log.ts";
-import { ReloadingTls } from "@tradewind/core/reloading-tls.ts";
-import type { TlsFiles, TlsObserver } from "@tradewind/core/reloading-tls.ts";
-import { TokenFile } from "@tradewind/core/token-file.ts";
+import type { Clock } from "@tradewind/core/process/clock.ts";
+import { describeError } from "@tradewind/core/values/errors.ts";
+import type { Logger } from "@tradewind/core/process/log.ts";
+import { ReloadingTls } from "@tradewind/core/net/reloading-tls.ts";
+import type { TlsFiles, TlsObserver } from "@tradewind/core/net/reloading-tls.ts";
+import { TokenFile } from "@tradewind/core/net/token-file.ts";
 import type { BatchExchange } from "./exchange.ts";
 import { startOtlpGrpcReceiver } from "./grpc-receiver.ts";
 import type { ReceiverMetrics } from "./metrics.ts";

@@ -1,4 +1,4 @@
-import { trimmedEnd } from "@tradewind/core/trimmed-end.ts";
+import { trimmedEnd } from "@tradewind/core/values/trimmed-end.ts";
 
 const RANDOMNESS_BITS = 56;
 const THRESHOLD_DIGITS = 14;

@@ -1,4 +1,4 @@
-import type { ReloadingTls } from "@tradewind/core/reloading-tls.ts";
+import type { ReloadingTls } from "@tradewind/core/net/reloading-tls.ts";
 import { Agent, buildConnector } from "undici";
 
 export interface PeerDispatcherOptions {

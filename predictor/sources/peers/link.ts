@@ -1,8 +1,8 @@
-import { withinTime } from "@tradewind/core/within-time.ts";
-import type { Clock } from "@tradewind/core/clock.ts";
-import { byCauseCode, TLS_PROBLEMS } from "@tradewind/core/tls-problem.ts";
-import type { Rng } from "@tradewind/core/rng.ts";
-import { retryDelayMs } from "@tradewind/core/retry-delay.ts";
+import { withinTime } from "@tradewind/core/process/within-time.ts";
+import type { Clock } from "@tradewind/core/process/clock.ts";
+import { byCauseCode, TLS_PROBLEMS } from "@tradewind/core/net/tls-problem.ts";
+import type { Rng } from "@tradewind/core/values/rng.ts";
+import { retryDelayMs } from "@tradewind/core/process/retry-delay.ts";
 import type { Dispatcher } from "undici";
 import { ENVELOPE_HEADER, hashOf, PeerAnswer, seal, unseal } from "./envelope.ts";
 import type { PeerMessage } from "./envelope.ts";

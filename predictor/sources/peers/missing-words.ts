@@ -1,4 +1,4 @@
-import type { Clock } from "@tradewind/core/clock.ts";
+import type { Clock } from "@tradewind/core/process/clock.ts";
 import type { Gap } from "./accounts.ts";
 import type { LinkState } from "./link.ts";
 

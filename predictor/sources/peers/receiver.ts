@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { addressOf, closeHttp, listenHttp, plainOrSecure } from "@tradewind/core/http-server.ts";
-import type { ReloadingTls } from "@tradewind/core/reloading-tls.ts";
+import { addressOf, closeHttp, listenHttp, plainOrSecure } from "@tradewind/core/net/http-server.ts";
+import type { ReloadingTls } from "@tradewind/core/net/reloading-tls.ts";
 import { parseListen } from "../otlp/listen-address.ts";
 import { ENVELOPE_HEADER, hashOf, PeerMessage, seal, unseal } from "./envelope.ts";
 import type { PeerAnswer } from "./envelope.ts";

@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from "node:fs";
-import { describeError, TradewindError } from "@tradewind/core/errors.ts";
-import type { Logger } from "@tradewind/core/log.ts";
+import { describeError, TradewindError } from "@tradewind/core/values/errors.ts";
+import type { Logger } from "@tradewind/core/process/log.ts";
 
 /** As many random characters are beyond guessing. */
 const LEAST_BYTES = 16;

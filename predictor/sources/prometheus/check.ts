@@ -1,4 +1,4 @@
-import type { EndpointClient } from "@tradewind/core/endpoint/client.ts";
+import type { EndpointClient } from "@tradewind/core/net/endpoint/client.ts";
 import { clockFinding, problem } from "../check.ts";
 import type { Finding } from "../source.ts";
 import { seriesCounts } from "./detection.ts";

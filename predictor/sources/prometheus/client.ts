@@ -1,9 +1,9 @@
 import { bulkhead } from "cockatiel";
 import type { BulkheadPolicy } from "cockatiel";
-import { parseWith } from "@tradewind/core/config.ts";
+import { parseWith } from "@tradewind/core/values/config.ts";
 import type { z } from "zod";
-import type { EndpointClient } from "@tradewind/core/endpoint/client.ts";
-import { EndpointError } from "@tradewind/core/endpoint/error.ts";
+import type { EndpointClient } from "@tradewind/core/net/endpoint/client.ts";
+import { EndpointError } from "@tradewind/core/net/endpoint/error.ts";
 import { BuildInfoAnswer, Failure, NamesAnswer, QueryAnswer, Series, SeriesAnswer } from "./api.ts";
 import type { Labels } from "./api.ts";
 

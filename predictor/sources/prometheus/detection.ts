@@ -1,4 +1,4 @@
-import { TradewindError } from "@tradewind/core/errors.ts";
+import { TradewindError } from "@tradewind/core/values/errors.ts";
 import type { PrometheusClient } from "./client.ts";
 import type { MappingCandidate, RedMapping } from "./mapping.ts";
 import { custom } from "./custom.ts";

@@ -1,4 +1,4 @@
-import type { NodeUse } from "@tradewind/core/interference.ts";
+import type { NodeUse } from "@tradewind/core/measure/interference.ts";
 import type { Grid } from "./grid.ts";
 import { duration } from "./promql.ts";
 import { rateRangeMs } from "./rates.ts";

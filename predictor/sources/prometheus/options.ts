@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { EndpointOptions } from "@tradewind/core/endpoint/options.ts";
+import { EndpointOptions } from "@tradewind/core/net/endpoint/options.ts";
 import { ObjectName } from "@tradewind/core/contract/quantity.ts";
 import { CustomMapping } from "./custom.ts";
 

@@ -1,6 +1,6 @@
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
-import type { ClientSettings } from "@tradewind/core/endpoint/client.ts";
-import { EndpointClient } from "@tradewind/core/endpoint/client.ts";
+import type { ClientSettings } from "@tradewind/core/net/endpoint/client.ts";
+import { EndpointClient } from "@tradewind/core/net/endpoint/client.ts";
 import type { Finding, ResourceSource, WindowSource } from "../source.ts";
 import type { Interval } from "../../window/interval.ts";
 import { NO_RESOURCES } from "../../window/resources.ts";

@@ -1,5 +1,5 @@
-import { interference } from "@tradewind/core/interference.ts";
-import type { OwnUse } from "@tradewind/core/interference.ts";
+import { interference } from "@tradewind/core/measure/interference.ts";
+import type { OwnUse } from "@tradewind/core/measure/interference.ts";
 import { ContainerWindow } from "@tradewind/core/contract/window.ts";
 import { ServiceName } from "@tradewind/core/contract/quantity.ts";
 import type { ResourceView, ServiceResources } from "../../window/resources.ts";

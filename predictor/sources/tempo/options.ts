@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { ServiceName } from "@tradewind/core/contract/quantity.ts";
-import { EndpointOptions } from "@tradewind/core/endpoint/options.ts";
+import { EndpointOptions } from "@tradewind/core/net/endpoint/options.ts";
 
 export const TempoOptions = EndpointOptions.extend({
   name: z.string().min(1).max(63).default("tempo"),

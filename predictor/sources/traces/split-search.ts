@@ -1,4 +1,4 @@
-import { EndpointError } from "@tradewind/core/endpoint/error.ts";
+import { EndpointError } from "@tradewind/core/net/endpoint/error.ts";
 import type { Interval } from "../../window/interval.ts";
 
 /** A stretch of time to search, ms since the epoch. */

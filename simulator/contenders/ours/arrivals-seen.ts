@@ -1,5 +1,5 @@
-import { seededRng, standardNormal } from "@tradewind/core/rng.ts";
-import type { Rng } from "@tradewind/core/rng.ts";
+import { seededRng, standardNormal } from "@tradewind/core/values/rng.ts";
+import type { Rng } from "@tradewind/core/values/rng.ts";
 import type { Arrivals } from "@tradewind/predictor/window/arrival-counter.ts";
 import type { CountedArrivals } from "@tradewind/predictor/window/surge.ts";
 import type { World } from "../../world.ts";

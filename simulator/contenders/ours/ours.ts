@@ -1,10 +1,10 @@
 import type { AuditEvent } from "@tradewind/core/contract/audit.ts";
 import type { Plan } from "@tradewind/core/contract/plan.ts";
 import type { PolicyChoice } from "@tradewind/core/contract/policy-choice.ts";
-import { SLOTS_PER_LOOK } from "@tradewind/predictor/application/surge-watch.ts";
-import type { PolicyInputs } from "@tradewind/predictor/policy/inputs.ts";
+import { SLOTS_PER_LOOK } from "@tradewind/predictor/run/application/surge-watch.ts";
+import type { PolicyInputs } from "@tradewind/predictor/decide/inputs.ts";
 import { SLOTS_PER_WINDOW } from "@tradewind/predictor/window/surge.ts";
-import type { LiveStudents } from "@tradewind/predictor/students/live-students.ts";
+import type { LiveStudents } from "@tradewind/predictor/learn/students/live-students.ts";
 import { within } from "../../control/control-path.ts";
 import { graceSeconds, numberTrigger, scaledObject } from "../contender.ts";
 import type { Brain, Contender, Setting } from "../contender.ts";

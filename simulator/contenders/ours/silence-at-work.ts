@@ -1,13 +1,13 @@
 import type { Allocation, Plan } from "@tradewind/core/contract/plan.ts";
 import type { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
-import { plannedOf } from "@tradewind/exporter/students/decide-service.ts";
-import type { NamedStudent } from "@tradewind/exporter/students/decide-service.ts";
+import { plannedOf } from "@tradewind/exporter/silence/decide-service.ts";
+import type { NamedStudent } from "@tradewind/exporter/silence/decide-service.ts";
 import { asList, loadRatio, studentInputs, TREND_MS } from "@tradewind/core/students/inputs.ts";
 import type { LoadPoint } from "@tradewind/core/students/inputs.ts";
 import type { ServiceReading } from "@tradewind/core/students/reading.ts";
-import { PATIENCE_MS } from "@tradewind/exporter/source/predictor-choice.ts";
-import { silenceLimitMs } from "@tradewind/exporter/students/silence.ts";
-import { SilentPlans } from "@tradewind/exporter/students/silent-plans.ts";
+import { PATIENCE_MS } from "@tradewind/exporter/plans/predictor-choice.ts";
+import { silenceLimitMs } from "@tradewind/exporter/silence/silence.ts";
+import { SilentPlans } from "@tradewind/exporter/silence/silent-plans.ts";
 import type { ServiceUse, World } from "../../world.ts";
 import type { ScalerAtWork } from "./scaler-at-work.ts";
 

@@ -1,5 +1,5 @@
 import type { ServiceSpec } from "@tradewind/core/contract/application.ts";
-import { capped } from "@tradewind/exporter/vpa/steer.ts";
+import { capped } from "@tradewind/exporter/controller/vpa/steer.ts";
 import type { PodView, Size } from "../../world.ts";
 import type { Advice } from "./recommender.ts";
 

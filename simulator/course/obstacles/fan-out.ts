@@ -1,6 +1,6 @@
 import { wave } from "../../model/load.ts";
 import { obstacle } from "../obstacle.ts";
-import { call, cpu, shop, to, work } from "../shop.ts";
+import { call, cpu, shop, to, work } from "../../applications/course-shop.ts";
 
 export const FAN_OUT = obstacle({
   name: "fan-out",

@@ -1,6 +1,6 @@
 import { steady } from "../../model/load.ts";
 import { obstacle } from "../obstacle.ts";
-import { cpu, shop, work } from "../shop.ts";
+import { cpu, shop, work } from "../../applications/course-shop.ts";
 
 /** Health checks, timers and collectors: ten a second of 3 ms each in two services, 30 millicores for each. */
 const TICKED = ["search", "cart"];

@@ -1,6 +1,6 @@
 import { wave } from "../../model/load.ts";
 import { obstacle } from "../obstacle.ts";
-import { cpu, shop, work } from "../shop.ts";
+import { cpu, shop, work } from "../../applications/course-shop.ts";
 
 export const HEAVY_REQUESTS = obstacle({
   name: "heavy-requests",

@@ -1,6 +1,6 @@
 import { flashCrowd } from "../../model/load.ts";
 import { obstacle } from "../obstacle.ts";
-import { call, cpu, shop, to, work } from "../shop.ts";
+import { call, cpu, shop, to, work } from "../../applications/course-shop.ts";
 
 export const IMPATIENT_USERS = obstacle({
   name: "impatient-users",

@@ -1,6 +1,6 @@
 import { steady } from "../../model/load.ts";
 import { obstacle, USUAL_LOAD } from "../obstacle.ts";
-import { MEBIBYTE, shop } from "../shop.ts";
+import { MEBIBYTE, shop } from "../../applications/course-shop.ts";
 
 export const MEMORY_LEAK = obstacle({
   name: "memory-leak",

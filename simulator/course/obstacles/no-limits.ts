@@ -2,7 +2,7 @@ import type { ServiceModel } from "../../model/application-model.ts";
 import { wave } from "../../model/load.ts";
 import { obstacle } from "../obstacle.ts";
 import type { ObstacleModel } from "../obstacle.ts";
-import { shop } from "../shop.ts";
+import { shop } from "../../applications/course-shop.ts";
 
 /** A container that asks for half a core and takes whatever its node has left. */
 function unlimited(each: ServiceModel): ServiceModel {

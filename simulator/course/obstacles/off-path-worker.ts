@@ -1,6 +1,6 @@
 import { steady } from "../../model/load.ts";
 import { obstacle, USUAL_LOAD } from "../obstacle.ts";
-import { cpu, service, shop, to, work } from "../shop.ts";
+import { cpu, service, shop, to, work } from "../../applications/course-shop.ts";
 
 const SHOP = shop((each) =>
   each.name === "front"

@@ -1,6 +1,6 @@
 import { steady } from "../../model/load.ts";
 import { obstacle } from "../obstacle.ts";
-import { shop, withWork } from "../shop.ts";
+import { shop, withWork } from "../../applications/course-shop.ts";
 
 /** A Node.js or Python process in a container of two cores: full at half of its CPU. Every request is twice the usual work. */
 export const ONE_THREAD_SHOP = shop((each) => ({

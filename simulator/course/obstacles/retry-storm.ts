@@ -1,6 +1,6 @@
 import { flashCrowd } from "../../model/load.ts";
 import { obstacle, USUAL_LOAD } from "../obstacle.ts";
-import { call, cpu, shop, to, work } from "../shop.ts";
+import { call, cpu, shop, to, work } from "../../applications/course-shop.ts";
 
 const patient = { timeoutMs: 250, retries: 2, backoffMs: 20 };
 

@@ -1,7 +1,7 @@
 import { fixed } from "../../model/distribution.ts";
 import { wave } from "../../model/load.ts";
 import { obstacle } from "../obstacle.ts";
-import { MEBIBYTE, shop } from "../shop.ts";
+import { MEBIBYTE, shop } from "../../applications/course-shop.ts";
 
 export const SIDECAR = obstacle({
   name: "sidecar",

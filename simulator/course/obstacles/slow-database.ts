@@ -1,7 +1,7 @@
 import { lognormal } from "../../model/distribution.ts";
 import { steady } from "../../model/load.ts";
 import { obstacle, USUAL_LOAD } from "../obstacle.ts";
-import { call, cpu, shop, to, wait, work } from "../shop.ts";
+import { call, cpu, shop, to, wait, work } from "../../applications/course-shop.ts";
 
 export const SLOW_DATABASE = obstacle({
   name: "slow-database",

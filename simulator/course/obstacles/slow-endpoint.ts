@@ -1,7 +1,7 @@
 import { fixed } from "../../model/distribution.ts";
 import { steady } from "../../model/load.ts";
 import { obstacle, USUAL_LOAD } from "../obstacle.ts";
-import { cpu, shop, wait, work } from "../shop.ts";
+import { cpu, shop, wait, work } from "../../applications/course-shop.ts";
 
 const SHOP = shop((each) =>
   each.name === "front"

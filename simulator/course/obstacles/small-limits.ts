@@ -3,7 +3,7 @@ import { bimodal, fixed } from "../../model/distribution.ts";
 import type { Distribution } from "../../model/distribution.ts";
 import { wave } from "../../model/load.ts";
 import { obstacle } from "../obstacle.ts";
-import { call, cpu, MEBIBYTE, service, shop, to, withWork, work } from "../shop.ts";
+import { call, cpu, MEBIBYTE, service, shop, to, withWork, work } from "../../applications/course-shop.ts";
 import { calmThenStep } from "./flat-calm.ts";
 
 /** A container that may use 8 ms of the CPU in a CFS period of 100 ms. */

@@ -1,6 +1,6 @@
 import { flashCrowd } from "../../model/load.ts";
 import { obstacle } from "../obstacle.ts";
-import { shop } from "../shop.ts";
+import { shop } from "../../applications/course-shop.ts";
 
 export const WARM_UP = obstacle({
   name: "warm-up",

@@ -1,7 +1,7 @@
 import type { ServiceModel } from "../../model/application-model.ts";
 import { wave } from "../../model/load.ts";
 import { obstacle } from "../obstacle.ts";
-import { shop } from "../shop.ts";
+import { shop } from "../../applications/course-shop.ts";
 
 const wholeCore = (each: ServiceModel): ServiceModel => ({
   ...each,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { readJsonWith } from "@tradewind/core/config.ts";
+import { readJsonWith } from "@tradewind/core/values/config.ts";
 import { ACTIONS, GLOBALS, LOCALS } from "../teacher-state.ts";
 import type { TeacherState } from "../teacher-state.ts";
 import { actorNetwork, criticNetwork } from "./networks.ts";

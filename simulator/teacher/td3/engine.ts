@@ -1,5 +1,5 @@
 import type * as tensorflow from "@tensorflow/tfjs-core";
-import { describeError } from "@tradewind/core/errors.ts";
+import { describeError } from "@tradewind/core/values/errors.ts";
 
 export type Tensors = typeof tensorflow;
 

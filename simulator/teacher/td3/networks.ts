@@ -1,5 +1,5 @@
-import { standardNormal } from "@tradewind/core/rng.ts";
-import type { Rng } from "@tradewind/core/rng.ts";
+import { standardNormal } from "@tradewind/core/values/rng.ts";
+import type { Rng } from "@tradewind/core/values/rng.ts";
 import { ACTIONS, GLOBALS, LOCALS } from "../teacher-state.ts";
 
 /** Numbers that a policy sees of one deployment: its own and the application's. */

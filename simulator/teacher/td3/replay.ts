@@ -1,4 +1,4 @@
-import type { Rng } from "@tradewind/core/rng.ts";
+import type { Rng } from "@tradewind/core/values/rng.ts";
 import type { TeacherState } from "../teacher-state.ts";
 
 /** One step of an episode. Actions: {@link ACTIONS} for each deployment. */

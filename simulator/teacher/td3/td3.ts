@@ -1,6 +1,6 @@
 import type { Tensor } from "@tensorflow/tfjs-core";
-import { standardNormal } from "@tradewind/core/rng.ts";
-import type { Rng } from "@tradewind/core/rng.ts";
+import { standardNormal } from "@tradewind/core/values/rng.ts";
+import type { Rng } from "@tradewind/core/values/rng.ts";
 import { ACTIONS, LOCALS } from "../teacher-state.ts";
 import type { TeacherState } from "../teacher-state.ts";
 import type { Tensors } from "./engine.ts";

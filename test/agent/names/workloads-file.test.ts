@@ -2,7 +2,7 @@ import { renameSync, writeFileSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { WORKLOADS_SCHEMA } from "@tradewind/core/contract/workload.ts";
 import type { WorkloadList } from "@tradewind/core/contract/workload.ts";
-import type { Logger } from "@tradewind/core/log.ts";
+import type { Logger } from "@tradewind/core/process/log.ts";
 import { NameSources } from "@tradewind/agent/names/sources.ts";
 import { WorkloadsFile } from "@tradewind/agent/names/workloads-file.ts";
 import { AgentOn } from "../agent-on.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { seededRng, standardNormal } from "@tradewind/core/rng.ts";
+import { seededRng, standardNormal } from "@tradewind/core/values/rng.ts";
 import { GuardChannel } from "../../../agent/sampling/guard.ts";
 
 /** Feeds rates once a second to a guard of a counter; returns what it answered. */

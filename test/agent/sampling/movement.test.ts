@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { seededRng, standardNormal } from "@tradewind/core/rng.ts";
+import { seededRng, standardNormal } from "@tradewind/core/values/rng.ts";
 import { differenceVariance, longestHold, movementOf } from "../../../agent/sampling/movement.ts";
 
 const KINDS = ["counter", "gauge"] as const;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { seededRng } from "@tradewind/core/rng.ts";
+import { seededRng } from "@tradewind/core/values/rng.ts";
 import { sumBoundsChild, zeroBoundsChild } from "../../../agent/sampling/pruning.ts";
 import { Sampler } from "../../../agent/sampling/sampler.ts";
 import { CHANNEL, NONE } from "../../../agent/sampling/signal.ts";

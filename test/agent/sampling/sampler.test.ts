@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { seededRng, standardNormal } from "@tradewind/core/rng.ts";
+import { seededRng, standardNormal } from "@tradewind/core/values/rng.ts";
 import type { Terms } from "../../../agent/sampling/learn.ts";
 import { Sampler } from "../../../agent/sampling/sampler.ts";
 import { CHANNEL, NONE } from "../../../agent/sampling/signal.ts";

@@ -1,6 +1,6 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { describeError } from "@tradewind/core/errors.ts";
+import { describeError } from "@tradewind/core/values/errors.ts";
 import { ApiClient } from "@tradewind/kubernetes/client/client.ts";
 import { connect } from "@tradewind/kubernetes/client/connect.ts";
 import { buildApplicationImages, buildProgramImage } from "../node/images/build.ts";

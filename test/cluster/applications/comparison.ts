@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { describeError } from "@tradewind/core/errors.ts";
+import { describeError } from "@tradewind/core/values/errors.ts";
 import type { ApiClient } from "@tradewind/kubernetes/client/client.ts";
 import { PATIENCE_MS } from "../node/node.ts";
 import type { UsableNode } from "../node/node.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { STUDENT_PARAMETERS } from "@tradewind/core/contract/students.ts";
-import { seededRng, standardNormal } from "@tradewind/core/rng.ts";
+import { seededRng, standardNormal } from "@tradewind/core/values/rng.ts";
 import { Student } from "@tradewind/core/students/student.ts";
 import { agreementOf, gradientOf, trainStudent } from "@tradewind/core/students/train-student.ts";
 import type { Pair } from "@tradewind/core/students/train-student.ts";

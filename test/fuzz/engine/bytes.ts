@@ -1,4 +1,4 @@
-import type { Rng } from "@tradewind/core/rng.ts";
+import type { Rng } from "@tradewind/core/values/rng.ts";
 import { below, between, fewTimes, oneIn, pick } from "./draw.ts";
 
 const MAX_BYTES = 64 * 1024;

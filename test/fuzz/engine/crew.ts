@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
-import { describeError } from "@tradewind/core/errors.ts";
+import { describeError } from "@tradewind/core/values/errors.ts";
 import type { Order, Report, WorkerOptions } from "./messages.ts";
 import type { Finding } from "./target.ts";
 

@@ -1,5 +1,5 @@
-import { seededRng } from "@tradewind/core/rng.ts";
-import type { Rng } from "@tradewind/core/rng.ts";
+import { seededRng } from "@tradewind/core/values/rng.ts";
+import type { Rng } from "@tradewind/core/values/rng.ts";
 
 /** A whole number in [0, below). */
 export const below = (rng: Rng, limit: number): number => Math.floor(rng() * limit);

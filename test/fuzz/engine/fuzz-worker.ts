@@ -1,6 +1,6 @@
 /** Runs the slices it is ordered, one after the other, until a stop; see campaign.ts. */
 import { parentPort, workerData } from "node:worker_threads";
-import { describeError } from "@tradewind/core/errors.ts";
+import { describeError } from "@tradewind/core/values/errors.ts";
 import { TARGETS } from "../targets/list.ts";
 import type { Order, Report, WorkerOptions } from "./messages.ts";
 import { runSlice } from "./run.ts";

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { TradewindError } from "@tradewind/core/errors.ts";
+import { TradewindError } from "@tradewind/core/values/errors.ts";
 import { Broken } from "./target.ts";
 
 /** The error that the docstring promises: a TradewindError with one of these codes. */

@@ -1,4 +1,4 @@
-import type { Rng } from "@tradewind/core/rng.ts";
+import type { Rng } from "@tradewind/core/values/rng.ts";
 import { ByteMutator, randomBytes } from "./bytes.ts";
 import { below, between, fewTimes, oneIn, pick } from "./draw.ts";
 

@@ -1,4 +1,4 @@
-import type { Rng } from "@tradewind/core/rng.ts";
+import type { Rng } from "@tradewind/core/values/rng.ts";
 
 /**
  * One thing that reads bytes or values from outside, and what must hold whatever they are. An input is a `Uint8Array`, or a

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import type { Rng } from "@tradewind/core/rng.ts";
+import type { Rng } from "@tradewind/core/values/rng.ts";
 import { below, between, fewTimes, oneIn, pick } from "./draw.ts";
 
 const POOL_SEED = 20_250_101;

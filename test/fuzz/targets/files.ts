@@ -5,19 +5,19 @@ import { join } from "node:path";
 import { WorkloadsFile } from "@tradewind/agent/names/workloads-file.ts";
 import { Window } from "@tradewind/core/contract/window.ts";
 import { WORKLOADS_SCHEMA } from "@tradewind/core/contract/workload.ts";
-import { TradewindError } from "@tradewind/core/errors.ts";
-import { decide } from "@tradewind/exporter/decide.ts";
-import { StateFile as DecisionsFile } from "@tradewind/exporter/store/state-file.ts";
+import { TradewindError } from "@tradewind/core/values/errors.ts";
+import { decide } from "@tradewind/exporter/decide/decide.ts";
+import { StateFile as DecisionsFile } from "@tradewind/exporter/keep/state-file.ts";
 import { readKubeconfig } from "@tradewind/kubernetes/client/kubeconfig.ts";
 import { openSweepFile } from "@tradewind/local/profile/sweep-file.ts";
 import { parseTrace } from "@tradewind/local/load/trace.ts";
 import { readApplication } from "@tradewind/kubernetes/application/file.ts";
-import { emptyState } from "@tradewind/predictor/policy/state.ts";
+import { emptyState } from "@tradewind/predictor/decide/state.ts";
 import { readSections } from "@tradewind/predictor/sources/sources-config.ts";
 import {
   POLICY_STATE as POLICY_KIND,
   StateFile as PolicyFile,
-} from "@tradewind/predictor/store/state-file.ts";
+} from "@tradewind/predictor/run/application/state-file.ts";
 import { openMemory } from "@tradewind/predictor/store/database.ts";
 import { pack, unpack } from "@tradewind/predictor/store/packing.ts";
 import { salvageFile } from "@tradewind/predictor/store/salvage.ts";

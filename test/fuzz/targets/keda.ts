@@ -1,14 +1,14 @@
-import { answer } from "@tradewind/exporter/keda/answer.ts";
-import type { AnswerSource } from "@tradewind/exporter/keda/answer.ts";
+import { answer } from "@tradewind/exporter/serve/keda/answer.ts";
+import type { AnswerSource } from "@tradewind/exporter/serve/keda/answer.ts";
 import {
   decodeGetMetricsRequest,
   decodeScaledObjectRef,
   encodeMetricValue,
   REQUEST_LIMITS,
-} from "@tradewind/exporter/keda/codec.ts";
-import type { ScalerRequest } from "@tradewind/exporter/keda/codec.ts";
-import { decodeMetrics, encodeMetricsRequest, encodeRef } from "../../exporter/keda/wire.ts";
-import type { Ref } from "../../exporter/keda/wire.ts";
+} from "@tradewind/exporter/serve/keda/codec.ts";
+import type { ScalerRequest } from "@tradewind/exporter/serve/keda/codec.ts";
+import { decodeMetrics, encodeMetricsRequest, encodeRef } from "../../exporter/serve/keda/wire.ts";
+import type { Ref } from "../../exporter/serve/keda/wire.ts";
 import { attempt, expect, expectEqual, never } from "../engine/oracle.ts";
 import { ProtobufMutator } from "../engine/protobuf.ts";
 import type { Target } from "../engine/target.ts";

@@ -1,5 +1,5 @@
-import { TradewindError } from "@tradewind/core/errors.ts";
-import { seededRng } from "@tradewind/core/rng.ts";
+import { TradewindError } from "@tradewind/core/values/errors.ts";
+import { seededRng } from "@tradewind/core/values/rng.ts";
 import { checksumOf } from "@tradewind/predictor/models/model-text.ts";
 import { emptyProfile, predictOwnTime, track } from "@tradewind/predictor/models/queue/tracked-profile.ts";
 import type { OwnTime } from "@tradewind/predictor/models/queue/tracked-profile.ts";

@@ -1,8 +1,8 @@
 import { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
 import type { GuardLimits } from "@tradewind/core/contract/recommendation.ts";
 import type { Allocation, Wish } from "@tradewind/core/contract/plan.ts";
-import { decide } from "@tradewind/exporter/decide.ts";
-import { readPlan, readWish } from "@tradewind/exporter/source/read-plan.ts";
+import { decide } from "@tradewind/exporter/decide/decide.ts";
+import { readPlan, readWish } from "@tradewind/exporter/plans/read-plan.ts";
 import { NO_LIMITS, planOf, wishOf } from "../../exporter/wish.ts";
 import { ByteMutator } from "../engine/bytes.ts";
 import { attempt, attemptAsync, documented, expect, expectEqual, never } from "../engine/oracle.ts";

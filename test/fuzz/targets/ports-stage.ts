@@ -5,8 +5,8 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { RealProcess } from "../../../bench/faults/stage/process.ts";
-import { describeError } from "@tradewind/core/errors.ts";
-import { WireClient } from "../../exporter/keda/wire-client.ts";
+import { describeError } from "@tradewind/core/values/errors.ts";
+import { WireClient } from "../../exporter/serve/keda/wire-client.ts";
 import { planOf, wishOf } from "../../exporter/wish.ts";
 import { Broken } from "../engine/target.ts";
 

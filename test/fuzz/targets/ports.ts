@@ -1,7 +1,7 @@
 import { gzipSync } from "node:zlib";
 import { frame, headerBlock, messageOf, PREFACE } from "../../../bench/scaler/caller.ts";
-import type { Rng } from "@tradewind/core/rng.ts";
-import { encodeMetricsRequest } from "../../exporter/keda/wire.ts";
+import type { Rng } from "@tradewind/core/values/rng.ts";
+import { encodeMetricsRequest } from "../../exporter/serve/keda/wire.ts";
 import { aSpan, jsonRequest, protobufRequest } from "../../predictor/sources/otlp/messages.ts";
 import { ByteMutator, randomBytes } from "../engine/bytes.ts";
 import { below, fewTimes, oneIn, pick } from "../engine/draw.ts";

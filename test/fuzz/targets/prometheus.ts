@@ -1,5 +1,5 @@
 import { LatencySummary, WindowSet } from "@tradewind/core/contract/window.ts";
-import { TradewindError } from "@tradewind/core/errors.ts";
+import { TradewindError } from "@tradewind/core/values/errors.ts";
 import { summarise } from "@tradewind/predictor/sources/prometheus/bucket.ts";
 import {
   cumulativeBuckets,

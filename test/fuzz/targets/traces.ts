@@ -1,6 +1,6 @@
 import { WindowSet } from "@tradewind/core/contract/window.ts";
-import { EndpointError } from "@tradewind/core/endpoint/error.ts";
-import type { EndpointClient } from "@tradewind/core/endpoint/client.ts";
+import { EndpointError } from "@tradewind/core/net/endpoint/error.ts";
+import type { EndpointClient } from "@tradewind/core/net/endpoint/client.ts";
 import { JaegerOptions } from "@tradewind/predictor/sources/jaeger/options.ts";
 import { JaegerSource } from "@tradewind/predictor/sources/jaeger/jaeger-source.ts";
 import type { SpanSource } from "@tradewind/predictor/sources/source.ts";

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describeError } from "@tradewind/core/errors.ts";
+import { describeError } from "@tradewind/core/values/errors.ts";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { readApplication } from "@tradewind/kubernetes/application/file.ts";
 

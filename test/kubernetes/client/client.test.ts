@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
-import { describeError } from "@tradewind/core/errors.ts";
+import { describeError } from "@tradewind/core/values/errors.ts";
 import { ApiError } from "@tradewind/kubernetes/client/api-error.ts";
 import { ApiClient } from "@tradewind/kubernetes/client/client.ts";
 import type { ClientSettings } from "@tradewind/kubernetes/client/client.ts";

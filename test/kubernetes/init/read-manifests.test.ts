@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { TradewindError } from "@tradewind/core/errors.ts";
+import { TradewindError } from "@tradewind/core/values/errors.ts";
 import { readManifests } from "@tradewind/kubernetes/init/read-manifests.ts";
 
 describe("readManifests", () => {

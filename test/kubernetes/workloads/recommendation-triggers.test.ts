@@ -1,6 +1,6 @@
 import { Registry } from "prom-client";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { systemClock } from "@tradewind/core/clock.ts";
+import { systemClock } from "@tradewind/core/process/clock.ts";
 import { ApiClient } from "@tradewind/kubernetes/client/client.ts";
 import { RESOURCES } from "@tradewind/kubernetes/client/resources.ts";
 import { HorizontalPodAutoscaler, ScaledObject } from "@tradewind/kubernetes/objects/autoscaler.ts";

@@ -2,7 +2,7 @@ import { loadPackageDefinition, Server, ServerCredentials, status } from "@grpc/
 import type { sendUnaryData, ServerUnaryCall, ServiceDefinition } from "@grpc/grpc-js";
 import { loadSync } from "@grpc/proto-loader";
 import { afterEach, describe, expect, it } from "vitest";
-import { systemClock } from "@tradewind/core/clock.ts";
+import { systemClock } from "@tradewind/core/process/clock.ts";
 import { createActuator } from "@tradewind/local/actuator/actuator.ts";
 import type { Actuation } from "@tradewind/local/actuator/actuator.ts";
 import { createKeda } from "@tradewind/local/actuator/keda.ts";

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { applicationOf } from "@tradewind/local/application/applications.ts";
 import { scheduleFault } from "@tradewind/local/fault/follow-fault.ts";
 import type { FaultyFleet } from "@tradewind/local/fault/carry-out.ts";
-import type { FaultKind } from "@tradewind/local/fault/service-fault.ts";
+import type { FaultKind } from "@tradewind/local/application/service-fault.ts";
 import { describe, expect, it } from "vitest";
 
 /** A fleet whose deploys end when the test says so, or fail. */

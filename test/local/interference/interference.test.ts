@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createDisturbance } from "@tradewind/local/interference/disturbance.ts";
 import { findProgram } from "@tradewind/local/interference/programs.ts";
-import { phasesOf } from "@tradewind/local/phases/phases.ts";
+import { phasesOf } from "@tradewind/local/load/phases.ts";
 import { isAlive } from "@tradewind/local/supervise/run-directory.ts";
 import { installed } from "../../installed.ts";
 import { waitUntil } from "../../wait-until.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { seededRng } from "@tradewind/core/rng.ts";
+import { seededRng } from "@tradewind/core/values/rng.ts";
 import { arrivals } from "@tradewind/local/load/arrivals.ts";
 import type { Arrival } from "@tradewind/local/load/arrivals.ts";
 

@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
-import { systemClock } from "@tradewind/core/clock.ts";
+import { systemClock } from "@tradewind/core/process/clock.ts";
 import { createBalancer } from "@tradewind/local/application/balance.ts";
 import { createHttpClient } from "@tradewind/local/application/call.ts";
 import type { Arrival } from "@tradewind/local/load/arrivals.ts";

@@ -1,4 +1,4 @@
-import { seededRng } from "@tradewind/core/rng.ts";
+import { seededRng } from "@tradewind/core/values/rng.ts";
 import { HOTEL } from "@tradewind/local/application/hotel.ts";
 import { arrivals } from "@tradewind/local/load/arrivals.ts";
 import { mixOf, parseUsers } from "@tradewind/local/load/users.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { seededRng } from "@tradewind/core/rng.ts";
+import { seededRng } from "@tradewind/core/values/rng.ts";
 import { HOTEL } from "@tradewind/local/application/hotel.ts";
 import { demandPerRequest } from "@tradewind/local/profile/demand.ts";
 import {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { PhaseReport } from "@tradewind/core/contract/run-report.ts";
-import { phasesOf } from "@tradewind/local/phases/phases.ts";
+import { phasesOf } from "@tradewind/local/load/phases.ts";
 import { createPhaseMeter } from "@tradewind/local/report/phase-meter.ts";
 
 const outcome = (dueSeconds: number, latencySeconds: number, failed = false) => ({

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { phasesOf } from "@tradewind/local/phases/phases.ts";
+import { phasesOf } from "@tradewind/local/load/phases.ts";
 import type { Picture } from "@tradewind/local/screen/picture.ts";
 import { formatLatency, formatSeconds } from "@tradewind/core/terminal/format.ts";
 import { renderPicture, renderProgress } from "@tradewind/local/screen/render.ts";

@@ -1,6 +1,6 @@
-import { ApplicationCost } from "@tradewind/predictor/decide/cost/application-cost.ts";
-import { loadPoints } from "@tradewind/predictor/decide/cost/cost-inputs.ts";
-import { seededRng } from "@tradewind/core/rng.ts";
+import { ApplicationCost } from "@tradewind/predictor/decide/cost/price/application-cost.ts";
+import { loadPoints } from "@tradewind/predictor/decide/cost/price/cost-inputs.ts";
+import { seededRng } from "@tradewind/core/values/rng.ts";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { chain, options, queueing, route, service, size } from "./priced.ts";

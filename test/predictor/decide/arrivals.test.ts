@@ -1,7 +1,7 @@
-import { arrivals, hiddenLoad } from "@tradewind/predictor/decide/inputs/arrivals.ts";
-import type { RouteMemory, ServiceModelMemory } from "@tradewind/predictor/decide/learn/state.ts";
+import { arrivals, hiddenLoad } from "@tradewind/predictor/decide/cost/inputs/arrivals.ts";
+import type { RouteMemory, ServiceModelMemory } from "@tradewind/predictor/decide/cost/learn/state.ts";
 import { demandOf, emptyProfile } from "@tradewind/predictor/models/queue/tracked-profile.ts";
-import type { Observation } from "@tradewind/predictor/facts/observation.ts";
+import type { Observation } from "@tradewind/predictor/decide/facts/observation.ts";
 import { describe, expect, it } from "vitest";
 import { window, windowSet } from "../measurements.ts";
 import type { ServiceFacts } from "../measurements.ts";

@@ -1,7 +1,7 @@
-import type { FlowMemory } from "@tradewind/predictor/facts/state.ts";
+import type { FlowMemory } from "@tradewind/predictor/decide/facts/state.ts";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
-import { callsAfter } from "@tradewind/predictor/decide/inputs/calls.ts";
-import type { Calls } from "@tradewind/predictor/decide/learn/state.ts";
+import { callsAfter } from "@tradewind/predictor/decide/cost/inputs/calls.ts";
+import type { Calls } from "@tradewind/predictor/decide/cost/learn/state.ts";
 import { describe, expect, it } from "vitest";
 import { flow, window, windowSet } from "../measurements.ts";
 import { seen } from "./given.ts";

@@ -1,10 +1,10 @@
-import { seededRng } from "@tradewind/core/rng.ts";
-import type { ApplicationCost } from "@tradewind/predictor/decide/cost/application-cost.ts";
-import type { ServiceToSize } from "@tradewind/predictor/decide/cost/cost-inputs.ts";
-import { cheapest } from "@tradewind/predictor/decide/search/search.ts";
-import { Totals } from "@tradewind/predictor/decide/search/limits.ts";
-import type { TotalLimits } from "@tradewind/predictor/decide/search/limits.ts";
-import type { Size } from "@tradewind/predictor/facts/size.ts";
+import { seededRng } from "@tradewind/core/values/rng.ts";
+import type { ApplicationCost } from "@tradewind/predictor/decide/cost/price/application-cost.ts";
+import type { ServiceToSize } from "@tradewind/predictor/decide/cost/price/cost-inputs.ts";
+import { cheapest } from "@tradewind/predictor/decide/cost/search/search.ts";
+import { Totals } from "@tradewind/predictor/decide/cost/search/limits.ts";
+import type { TotalLimits } from "@tradewind/predictor/decide/cost/search/limits.ts";
+import type { Size } from "@tradewind/predictor/decide/facts/size.ts";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { chain, cliff, queueing, service, size } from "./priced.ts";

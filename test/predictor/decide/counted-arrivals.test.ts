@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { countedArrivalRatio } from "@tradewind/predictor/decide/inputs/counted-arrivals.ts";
-import { observe } from "@tradewind/predictor/facts/observation.ts";
+import { countedArrivalRatio } from "@tradewind/predictor/decide/cost/inputs/counted-arrivals.ts";
+import { observe } from "@tradewind/predictor/decide/facts/observation.ts";
 import { inputs, window, windowSet } from "../measurements.ts";
 
 describe("arrivals that were counted", () => {

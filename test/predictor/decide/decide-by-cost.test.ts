@@ -1,10 +1,10 @@
-import { decide } from "@tradewind/predictor/policy/ladder.ts";
-import type { PolicyOutcome } from "@tradewind/predictor/policy/inputs.ts";
+import { decide } from "@tradewind/predictor/decide/ladder.ts";
+import type { PolicyOutcome } from "@tradewind/predictor/decide/inputs.ts";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { application, inputs, START_MS, window, WINDOW_MS } from "../measurements.ts";
-import { chained, RESIZABLE } from "../policy/modelled.ts";
-import type { ModelledService } from "../policy/modelled.ts";
+import { chained, RESIZABLE } from "./modelled.ts";
+import type { ModelledService } from "./modelled.ts";
 import { course, FRONTEND, last, made, replicasOf, SHOP, unchanged, wishOf } from "./decisions.ts";
 import type { Change } from "./decisions.ts";
 

@@ -1,10 +1,10 @@
 import type { Wish } from "@tradewind/core/contract/plan.ts";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
-import { decide } from "@tradewind/predictor/policy/ladder.ts";
-import type { PolicyInputs, PolicyOutcome } from "@tradewind/predictor/policy/inputs.ts";
+import { decide } from "@tradewind/predictor/decide/ladder.ts";
+import type { PolicyInputs, PolicyOutcome } from "@tradewind/predictor/decide/inputs.ts";
 import { inputs, START_MS, WINDOW_MS } from "../measurements.ts";
-import { chained } from "../policy/modelled.ts";
-import type { ModelledService } from "../policy/modelled.ts";
+import { chained } from "./modelled.ts";
+import type { ModelledService } from "./modelled.ts";
 
 export const made = (service: string, overrides: Partial<ModelledService> = {}): ModelledService => ({
   service,

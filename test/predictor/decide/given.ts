@@ -1,14 +1,14 @@
-import type { FlowMemory } from "@tradewind/predictor/facts/state.ts";
+import type { FlowMemory } from "@tradewind/predictor/decide/facts/state.ts";
 import type { FlowWindow, WindowSet } from "@tradewind/core/contract/window.ts";
-import type { Lesson } from "@tradewind/predictor/decide/learn/lesson.ts";
-import { CostSettings } from "@tradewind/predictor/facts/cost-settings.ts";
+import type { Lesson } from "@tradewind/predictor/decide/cost/learn/lesson.ts";
+import { CostSettings } from "@tradewind/predictor/decide/facts/cost-settings.ts";
 import { compileFlow, serviceIndex } from "@tradewind/predictor/models/route/call-graph.ts";
 import type { FlowGraph } from "@tradewind/predictor/models/route/call-graph.ts";
-import { observe } from "@tradewind/predictor/facts/observation.ts";
-import type { DecisionContext, Observation } from "@tradewind/predictor/facts/observation.ts";
-import { judge } from "@tradewind/predictor/facts/verdict.ts";
-import type { Verdict } from "@tradewind/predictor/facts/verdict.ts";
-import { flowObjective } from "@tradewind/predictor/facts/objective.ts";
+import { observe } from "@tradewind/predictor/decide/facts/observation.ts";
+import type { DecisionContext, Observation } from "@tradewind/predictor/decide/facts/observation.ts";
+import { judge } from "@tradewind/predictor/decide/facts/verdict.ts";
+import type { Verdict } from "@tradewind/predictor/decide/facts/verdict.ts";
+import { flowObjective } from "@tradewind/predictor/decide/facts/objective.ts";
 import { flow, inputs, windowSet } from "../measurements.ts";
 
 export const SETTINGS = CostSettings.parse({});

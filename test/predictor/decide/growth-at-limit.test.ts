@@ -1,10 +1,10 @@
-import { decide } from "@tradewind/predictor/policy/ladder.ts";
-import type { PolicyInputs, PolicyOutcome } from "@tradewind/predictor/policy/inputs.ts";
+import { decide } from "@tradewind/predictor/decide/ladder.ts";
+import type { PolicyInputs, PolicyOutcome } from "@tradewind/predictor/decide/inputs.ts";
 import type { Reason } from "@tradewind/core/contract/reason.ts";
 import type { Window, WindowSet } from "@tradewind/core/contract/window.ts";
 import { describe, expect, it } from "vitest";
 import { inputs, START_MS, WINDOW_MS } from "../measurements.ts";
-import { chained } from "../policy/modelled.ts";
+import { chained } from "./modelled.ts";
 import { FRONTEND, made, replicasOf, wishOf } from "./decisions.ts";
 
 const CALM_WINDOWS = 20;

@@ -1,7 +1,7 @@
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
-import { excessOf, routesAfter, UNSEEN_ERROR } from "@tradewind/predictor/decide/learn/learn-routes.ts";
-import type { Lesson } from "@tradewind/predictor/decide/learn/lesson.ts";
-import type { RouteMemory } from "@tradewind/predictor/decide/learn/state.ts";
+import { excessOf, routesAfter, UNSEEN_ERROR } from "@tradewind/predictor/decide/cost/learn/learn-routes.ts";
+import type { Lesson } from "@tradewind/predictor/decide/cost/learn/lesson.ts";
+import type { RouteMemory } from "@tradewind/predictor/decide/cost/learn/state.ts";
 import { describe, expect, it } from "vitest";
 import { window, windowSet } from "../measurements.ts";
 import { flowOf, lessonOf } from "./given.ts";

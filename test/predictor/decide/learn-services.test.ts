@@ -1,11 +1,11 @@
 import type { Window } from "@tradewind/core/contract/window.ts";
-import { servicesAfter } from "@tradewind/predictor/decide/learn/learn-services.ts";
-import { startSecondsAfter, withRises } from "@tradewind/predictor/decide/learn/starts.ts";
-import { learn } from "@tradewind/predictor/decide/learn/learn.ts";
-import { emptyMemory } from "@tradewind/predictor/decide/learn/state.ts";
-import type { ServiceModelMemory } from "@tradewind/predictor/decide/learn/state.ts";
+import { servicesAfter } from "@tradewind/predictor/decide/cost/learn/learn-services.ts";
+import { startSecondsAfter, withRises } from "@tradewind/predictor/decide/cost/learn/starts.ts";
+import { learn } from "@tradewind/predictor/decide/cost/learn/learn.ts";
+import { emptyMemory } from "@tradewind/predictor/decide/cost/learn/state.ts";
+import type { ServiceModelMemory } from "@tradewind/predictor/decide/cost/learn/state.ts";
 import { demandOf, emptyProfile, isCalibrated } from "@tradewind/predictor/models/queue/tracked-profile.ts";
-import type { Targets } from "@tradewind/predictor/facts/target.ts";
+import type { Targets } from "@tradewind/predictor/decide/facts/target.ts";
 import { describe, expect, it } from "vitest";
 import { START_MS, window, WINDOW_MS, windowSet } from "../measurements.ts";
 import { lessonOf, seen } from "./given.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { RESIZABLE } from "../policy/modelled.ts";
+import { RESIZABLE } from "./modelled.ts";
 import { course, FRONTEND, last, made, replicasOf, wishOf } from "./decisions.ts";
 import type { Change } from "./decisions.ts";
 

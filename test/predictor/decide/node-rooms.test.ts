@@ -1,6 +1,6 @@
-import { NodeRooms } from "@tradewind/predictor/decide/search/node-rooms.ts";
-import type { ServiceToSize } from "@tradewind/predictor/decide/cost/cost-inputs.ts";
-import type { NodeLeft } from "@tradewind/predictor/room/node-room.ts";
+import { NodeRooms } from "@tradewind/predictor/decide/cost/search/node-rooms.ts";
+import type { ServiceToSize } from "@tradewind/predictor/decide/cost/price/cost-inputs.ts";
+import type { NodeLeft } from "@tradewind/predictor/nodes/node-room.ts";
 import { describe, expect, it } from "vitest";
 import { service, size } from "./priced.ts";
 

@@ -3,8 +3,8 @@ import {
   observeLoad,
   outlookOf,
   OutlookState,
-} from "@tradewind/predictor/decide/learn/outlook.ts";
-import type { LoadOutlook } from "@tradewind/predictor/decide/learn/outlook.ts";
+} from "@tradewind/predictor/decide/cost/learn/outlook.ts";
+import type { LoadOutlook } from "@tradewind/predictor/decide/cost/learn/outlook.ts";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { START_MS } from "../measurements.ts";

@@ -1,11 +1,11 @@
-import { ApplicationCost } from "@tradewind/predictor/decide/cost/application-cost.ts";
+import { ApplicationCost } from "@tradewind/predictor/decide/cost/price/application-cost.ts";
 import type {
   CostOptions,
   RouteToHold,
   ServiceToSize,
-} from "@tradewind/predictor/decide/cost/cost-inputs.ts";
-import { normalQuantile } from "@tradewind/predictor/decide/cost/route-cost.ts";
-import type { Size } from "@tradewind/predictor/facts/size.ts";
+} from "@tradewind/predictor/decide/cost/price/cost-inputs.ts";
+import { normalQuantile } from "@tradewind/predictor/decide/cost/price/route-cost.ts";
+import type { Size } from "@tradewind/predictor/decide/facts/size.ts";
 import { graphOf } from "./given.ts";
 import type { CallsOf } from "./given.ts";
 

@@ -1,8 +1,8 @@
-import { meetProvenNeed } from "@tradewind/predictor/decide/search/proven-need.ts";
-import type { Size } from "@tradewind/predictor/facts/size.ts";
+import { meetProvenNeed } from "@tradewind/predictor/decide/cost/search/proven-need.ts";
+import type { Size } from "@tradewind/predictor/decide/facts/size.ts";
 import { describe, expect, it } from "vitest";
 import { windowSet } from "../measurements.ts";
-import { modelledWindow } from "../policy/modelled.ts";
+import { modelledWindow } from "./modelled.ts";
 import { made } from "./decisions.ts";
 import { SETTINGS, seen } from "./given.ts";
 import { chain, service, size } from "./priced.ts";

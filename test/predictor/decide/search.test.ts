@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { expect, test, vi } from "vitest";
-import { ApplicationCost } from "../../../predictor/decide/cost/application-cost.ts";
-import type { ServiceToSize } from "../../../predictor/decide/cost/cost-inputs.ts";
-import { cheapest, descend } from "../../../predictor/decide/search/search.ts";
-import { Slopes } from "../../../predictor/decide/cost/slopes.ts";
+import { ApplicationCost } from "../../../predictor/decide/cost/price/application-cost.ts";
+import type { ServiceToSize } from "../../../predictor/decide/cost/price/cost-inputs.ts";
+import { cheapest, descend } from "../../../predictor/decide/cost/search/search.ts";
+import { Slopes } from "../../../predictor/decide/cost/price/slopes.ts";
 import { costPerHour } from "@tradewind/core/contract/prices.ts";
 import { descendExhaustively, randomApplication } from "./random-cost.ts";
 

@@ -1,7 +1,7 @@
 import type { ServiceSensitivity } from "@tradewind/core/contract/sensitivities.ts";
 import { ServiceSensitivity as Schema } from "@tradewind/core/contract/sensitivities.ts";
-import { ApplicationCost } from "@tradewind/predictor/decide/cost/application-cost.ts";
-import { Sensitivities } from "@tradewind/predictor/decide/cost/sensitivities.ts";
+import { ApplicationCost } from "@tradewind/predictor/decide/cost/price/application-cost.ts";
+import { Sensitivities } from "@tradewind/predictor/decide/cost/price/sensitivities.ts";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { chain, options, queueing, route, service, size } from "./priced.ts";

@@ -1,8 +1,8 @@
 import type { FlowWindow } from "@tradewind/core/contract/window.ts";
-import type { PolicyInputs, PolicyOutcome } from "@tradewind/predictor/policy/inputs.ts";
+import type { PolicyInputs, PolicyOutcome } from "@tradewind/predictor/decide/inputs.ts";
 import { describe, expect, it } from "vitest";
 import { application } from "../measurements.ts";
-import { modelledWindow, RESIZABLE } from "../policy/modelled.ts";
+import { modelledWindow, RESIZABLE } from "./modelled.ts";
 import { course, FRONTEND, last, made, replicasOf, SHOP, unchanged, wishOf } from "./decisions.ts";
 import type { Change } from "./decisions.ts";
 

@@ -1,8 +1,8 @@
-import { decide } from "@tradewind/predictor/policy/ladder.ts";
-import type { PolicyInputs } from "@tradewind/predictor/policy/inputs.ts";
+import { decide } from "@tradewind/predictor/decide/ladder.ts";
+import type { PolicyInputs } from "@tradewind/predictor/decide/inputs.ts";
 import { describe, expect, it } from "vitest";
 import { application, inputs, START_MS, window, WINDOW_MS } from "../measurements.ts";
-import { chained } from "../policy/modelled.ts";
+import { chained } from "./modelled.ts";
 import { course, FRONTEND, last, made, replicasOf } from "./decisions.ts";
 import type { Change } from "./decisions.ts";
 

@@ -1,8 +1,8 @@
-import { mainContainers } from "@tradewind/core/main-containers.ts";
+import { mainContainers } from "@tradewind/core/measure/main-containers.ts";
 import type { ContainerWindow, FlowWindow, Window, WindowSet } from "@tradewind/core/contract/window.ts";
 import { demandOf } from "@tradewind/predictor/models/queue/tracked-profile.ts";
-import { decide } from "@tradewind/predictor/policy/ladder.ts";
-import type { PolicyInputs, PolicyOutcome } from "@tradewind/predictor/policy/inputs.ts";
+import { decide } from "@tradewind/predictor/decide/ladder.ts";
+import type { PolicyInputs, PolicyOutcome } from "@tradewind/predictor/decide/inputs.ts";
 import { beforeAll, describe, expect, it } from "vitest";
 import { application, flow, inputs, START_MS, window, WINDOW_MS } from "../measurements.ts";
 import { replicasOf } from "./decisions.ts";

@@ -1,9 +1,9 @@
-import { decide } from "@tradewind/predictor/policy/ladder.ts";
-import type { PolicyInputs } from "@tradewind/predictor/policy/inputs.ts";
+import { decide } from "@tradewind/predictor/decide/ladder.ts";
+import type { PolicyInputs } from "@tradewind/predictor/decide/inputs.ts";
 import { describe, expect, it } from "vitest";
 import { inputs, START_MS, WINDOW_MS } from "../measurements.ts";
-import { chained } from "../policy/modelled.ts";
-import type { ModelledService } from "../policy/modelled.ts";
+import { chained } from "./modelled.ts";
+import type { ModelledService } from "./modelled.ts";
 import { FRONTEND, made } from "./decisions.ts";
 
 interface Seen {

@@ -1,9 +1,9 @@
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
-import { fitNodes } from "@tradewind/predictor/decide/search/fit-nodes.ts";
-import { Totals } from "@tradewind/predictor/decide/search/limits.ts";
-import { cheapest } from "@tradewind/predictor/decide/search/search.ts";
-import type { ServiceToSize } from "@tradewind/predictor/decide/cost/cost-inputs.ts";
-import type { PolicyInputs } from "@tradewind/predictor/policy/inputs.ts";
+import { fitNodes } from "@tradewind/predictor/decide/cost/search/fit-nodes.ts";
+import { Totals } from "@tradewind/predictor/decide/cost/search/limits.ts";
+import { cheapest } from "@tradewind/predictor/decide/cost/search/search.ts";
+import type { ServiceToSize } from "@tradewind/predictor/decide/cost/price/cost-inputs.ts";
+import type { PolicyInputs } from "@tradewind/predictor/decide/inputs.ts";
 import { describe, expect, it } from "vitest";
 import { course, last, made, replicasOf } from "./decisions.ts";
 import type { Change } from "./decisions.ts";

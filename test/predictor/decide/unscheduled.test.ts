@@ -1,5 +1,5 @@
-import { withCalls } from "@tradewind/predictor/decide/search/unscheduled.ts";
-import type { ServiceToSize } from "@tradewind/predictor/decide/cost/cost-inputs.ts";
+import { withCalls } from "@tradewind/predictor/decide/cost/search/unscheduled.ts";
+import type { ServiceToSize } from "@tradewind/predictor/decide/cost/price/cost-inputs.ts";
 import { describe, expect, it } from "vitest";
 import { chain, service, size } from "./priced.ts";
 

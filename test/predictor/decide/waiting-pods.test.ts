@@ -1,6 +1,6 @@
-import type { PolicyOutcome } from "@tradewind/predictor/policy/inputs.ts";
+import type { PolicyOutcome } from "@tradewind/predictor/decide/inputs.ts";
 import { describe, expect, it } from "vitest";
-import { chained, RESIZABLE } from "../policy/modelled.ts";
+import { chained, RESIZABLE } from "./modelled.ts";
 import { course, FRONTEND, last, made, replicasOf, wishOf } from "./decisions.ts";
 import type { Change } from "./decisions.ts";
 

@@ -1,5 +1,5 @@
 import type { Window } from "@tradewind/core/contract/window.ts";
-import { warmUpAfter } from "@tradewind/predictor/decide/learn/warm-up.ts";
+import { warmUpAfter } from "@tradewind/predictor/decide/cost/learn/warm-up.ts";
 import { describe, expect, it } from "vitest";
 import { START_MS, window } from "../measurements.ts";
 

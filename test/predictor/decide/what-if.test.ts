@@ -1,5 +1,5 @@
-import { ApplicationCost } from "@tradewind/predictor/decide/cost/application-cost.ts";
-import { WhatIf } from "@tradewind/predictor/decide/cost/what-if.ts";
+import { ApplicationCost } from "@tradewind/predictor/decide/cost/price/application-cost.ts";
+import { WhatIf } from "@tradewind/predictor/decide/cost/price/what-if.ts";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { compileFlow, serviceIndex } from "@tradewind/predictor/models/route/call-graph.ts";

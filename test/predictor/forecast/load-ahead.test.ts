@@ -1,4 +1,4 @@
-import { seededRng } from "@tradewind/core/rng.ts";
+import { seededRng } from "@tradewind/core/values/rng.ts";
 import { Ahead } from "@tradewind/predictor/forecast/load-ahead.ts";
 import { Mixture } from "@tradewind/predictor/forecast/mixture.ts";
 import { Recent } from "@tradewind/predictor/forecast/recent.ts";

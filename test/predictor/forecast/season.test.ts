@@ -1,4 +1,4 @@
-import { seededRng } from "@tradewind/core/rng.ts";
+import { seededRng } from "@tradewind/core/values/rng.ts";
 import { seasonOf } from "@tradewind/predictor/forecast/season.ts";
 import { describe, expect, it } from "vitest";
 

@@ -1,9 +1,9 @@
-import { systemClock } from "@tradewind/core/clock.ts";
+import { systemClock } from "@tradewind/core/process/clock.ts";
 import { EVENT_SCHEMA } from "@tradewind/core/contract/event.ts";
 import type { InterferenceEvent } from "@tradewind/core/contract/event.ts";
 import type { Snapshot } from "@tradewind/core/contract/snapshot.ts";
-import { createLog } from "@tradewind/core/log.ts";
-import { seededRng } from "@tradewind/core/rng.ts";
+import { createLog } from "@tradewind/core/process/log.ts";
+import { seededRng } from "@tradewind/core/values/rng.ts";
 import { afterEach, describe, expect, it } from "vitest";
 import { Agents } from "@tradewind/predictor/sources/agents.ts";
 import { json, startFakeAgent } from "../fake-agent.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Window, WindowSet } from "@tradewind/core/contract/window.ts";
-import { NOTHING_GATHERED } from "@tradewind/predictor/application/gathering.ts";
+import { NOTHING_GATHERED } from "@tradewind/predictor/run/application/gathering.ts";
 import {
   combineResources,
   combineWindows,

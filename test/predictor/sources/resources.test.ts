@@ -1,7 +1,7 @@
 import { WORKLOADS_SCHEMA } from "@tradewind/core/contract/workload.ts";
 import type { Workload, WorkloadList, WorkloadPod } from "@tradewind/core/contract/workload.ts";
 import { describe, expect, it } from "vitest";
-import { cpuLeft } from "@tradewind/predictor/room/node-room.ts";
+import { cpuLeft } from "@tradewind/predictor/nodes/node-room.ts";
 import { resourceView, roomByNodeClass } from "@tradewind/predictor/sources/resources.ts";
 
 const START = 1_750_000_005_000;

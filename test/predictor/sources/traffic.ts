@@ -1,4 +1,4 @@
-import { seededRng, exponential } from "@tradewind/core/rng.ts";
+import { seededRng, exponential } from "@tradewind/core/values/rng.ts";
 import { SPAN_KIND } from "@tradewind/predictor/window/span.ts";
 import type { SpanRecord } from "@tradewind/predictor/window/span.ts";
 import type { PushedSeries } from "./prometheus/remote-write.ts";

@@ -1,11 +1,11 @@
 import { mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Clock } from "@tradewind/core/clock.ts";
-import { systemClock } from "@tradewind/core/clock.ts";
+import type { Clock } from "@tradewind/core/process/clock.ts";
+import { systemClock } from "@tradewind/core/process/clock.ts";
 import { WORKLOADS_SCHEMA } from "@tradewind/core/contract/workload.ts";
 import type { WorkloadList } from "@tradewind/core/contract/workload.ts";
-import { createLog } from "@tradewind/core/log.ts";
+import { createLog } from "@tradewind/core/process/log.ts";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { WorkloadsFile } from "@tradewind/predictor/sources/workloads-file.ts";
 import { waitUntil } from "../../wait-until.ts";

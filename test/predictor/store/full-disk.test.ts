@@ -1,8 +1,8 @@
 import { statSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
-import { createLog } from "@tradewind/core/log.ts";
-import type { Logger } from "@tradewind/core/log.ts";
+import { createLog } from "@tradewind/core/process/log.ts";
+import type { Logger } from "@tradewind/core/process/log.ts";
 import { PendingRows } from "@tradewind/predictor/store/pending.ts";
 import { StoreOptions } from "@tradewind/predictor/store/options.ts";
 import { storeScene, ALL, SERVICES, filled } from "./store-scene.ts";

@@ -1,5 +1,5 @@
 /** Opens a damaged store and is killed as it takes over the 300th window. */
-import { createLog } from "@tradewind/core/log.ts";
+import { createLog } from "@tradewind/core/process/log.ts";
 import { SqliteStore } from "@tradewind/predictor/store/sqlite-store.ts";
 import { Tables } from "@tradewind/predictor/store/tables.ts";
 

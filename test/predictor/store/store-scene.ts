@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach } from "vitest";
 import type { ProposedChange } from "@tradewind/core/contract/proposed-change.ts";
-import { createLog } from "@tradewind/core/log.ts";
+import { createLog } from "@tradewind/core/process/log.ts";
 import { SqliteStore } from "@tradewind/predictor/store/sqlite-store.ts";
 import { wishOf } from "../../exporter/wish.ts";
 import { aSet } from "./windows-of.ts";

@@ -1,5 +1,5 @@
 /** Appends sets for as long as it lives and says after each flush how many are on disk. Killed by the test. */
-import { createLog } from "@tradewind/core/log.ts";
+import { createLog } from "@tradewind/core/process/log.ts";
 import { SqliteStore } from "@tradewind/predictor/store/sqlite-store.ts";
 import { aSet } from "./windows-of.ts";
 

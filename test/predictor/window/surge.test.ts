@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { seededRng } from "@tradewind/core/rng.ts";
+import { seededRng } from "@tradewind/core/values/rng.ts";
 import { surgeSince } from "@tradewind/predictor/window/surge.ts";
 import type { CountedArrivals } from "@tradewind/predictor/window/surge.ts";
 

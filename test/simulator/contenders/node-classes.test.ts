@@ -1,18 +1,18 @@
 import type { NodeClassList } from "@tradewind/core/contract/node-classes.ts";
 import { NodeClassList as Answer } from "@tradewind/core/contract/node-classes.ts";
 import { inWords } from "@tradewind/predictor/commands/ask/node-classes.ts";
-import { factorOf } from "@tradewind/predictor/node-classes/class-speeds.ts";
-import { nodeClassesOf } from "@tradewind/predictor/node-classes/node-classes.ts";
-import { Placing } from "@tradewind/predictor/placement/placing.ts";
-import type { PolicyInputs } from "@tradewind/predictor/policy/inputs.ts";
-import { decide } from "@tradewind/predictor/policy/ladder.ts";
+import { factorOf } from "@tradewind/predictor/nodes/class-speeds.ts";
+import { nodeClassesOf } from "@tradewind/predictor/nodes/node-classes.ts";
+import { Placing } from "@tradewind/predictor/answers/placement/placing.ts";
+import type { PolicyInputs } from "@tradewind/predictor/decide/inputs.ts";
+import { decide } from "@tradewind/predictor/decide/ladder.ts";
 import { startOurs } from "@tradewind/simulator/contenders/ours/ours.ts";
 import type { Kind } from "@tradewind/simulator/contenders/ours/ours.ts";
 import { run } from "@tradewind/simulator/contenders/run.ts";
 import { obstacle } from "@tradewind/simulator/course/obstacle.ts";
 import type { ObstacleInput } from "@tradewind/simulator/course/obstacle.ts";
 import { obstacleOf } from "@tradewind/simulator/course/plant.ts";
-import { cpu, service, work } from "@tradewind/simulator/course/shop.ts";
+import { cpu, service, work } from "@tradewind/simulator/applications/course-shop.ts";
 import type { World } from "@tradewind/simulator/world.ts";
 import { describe, expect, it } from "vitest";
 

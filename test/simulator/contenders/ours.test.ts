@@ -5,7 +5,7 @@ import { run } from "@tradewind/simulator/contenders/run.ts";
 import { obstacle } from "@tradewind/simulator/course/obstacle.ts";
 import type { ObstacleInput } from "@tradewind/simulator/course/obstacle.ts";
 import { obstacleOf } from "@tradewind/simulator/course/plant.ts";
-import { cpu, service, work } from "@tradewind/simulator/course/shop.ts";
+import { cpu, service, work } from "@tradewind/simulator/applications/course-shop.ts";
 import type { World } from "@tradewind/simulator/world.ts";
 
 /** One service, so that a run takes little time. */

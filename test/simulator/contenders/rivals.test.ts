@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { seededRng } from "@tradewind/core/rng.ts";
+import { seededRng } from "@tradewind/core/values/rng.ts";
 import { Captain } from "@tradewind/simulator/contenders/autothrottle.ts";
 import { QTable, rewardOf, stateOf } from "@tradewind/simulator/contenders/coscal.ts";
 import { inParallel, inSequence, latencyTargets } from "@tradewind/simulator/contenders/erms.ts";

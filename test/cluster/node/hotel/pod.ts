@@ -3,8 +3,8 @@
  * come from DNS: headless Services, because connections that stay open would not reach new pods through a Service's address.
  */
 import { z } from "zod";
-import { parseWith } from "@tradewind/core/config.ts";
-import { NO_FAULT } from "@tradewind/local/fault/service-fault.ts";
+import { parseWith } from "@tradewind/core/values/config.ts";
+import { NO_FAULT } from "@tradewind/local/application/service-fault.ts";
 import { createBalancer } from "@tradewind/local/application/balance.ts";
 import { createHttpClient } from "@tradewind/local/application/call.ts";
 import { createProcessor } from "@tradewind/local/application/processor.ts";

@@ -1,8 +1,8 @@
 /** Users of the hotel application: requests at a rate that `RATE` names, and their latency on standard output every 5 s. */
 import { z } from "zod";
-import { systemClock } from "@tradewind/core/clock.ts";
-import { parseWith } from "@tradewind/core/config.ts";
-import { seededRng } from "@tradewind/core/rng.ts";
+import { systemClock } from "@tradewind/core/process/clock.ts";
+import { parseWith } from "@tradewind/core/values/config.ts";
+import { seededRng } from "@tradewind/core/values/rng.ts";
 import { createBalancer } from "@tradewind/local/application/balance.ts";
 import { createHttpClient } from "@tradewind/local/application/call.ts";
 import { HOTEL } from "@tradewind/local/application/hotel.ts";

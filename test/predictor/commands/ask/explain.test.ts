@@ -5,7 +5,7 @@ import { Explanation } from "@tradewind/core/contract/explanation.ts";
 import { TranscriptLine } from "@tradewind/core/contract/transcript.ts";
 import { Plan } from "@tradewind/core/contract/plan.ts";
 import { startPredictor } from "@tradewind/predictor/predictor.ts";
-import type { Running } from "@tradewind/core/running.ts";
+import type { Running } from "@tradewind/core/process/running.ts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { waitUntil } from "../../../wait-until.ts";
 import { RunningApplication } from "../../running-application.ts";

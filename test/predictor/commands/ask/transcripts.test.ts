@@ -1,6 +1,6 @@
 import { TRANSCRIPT_SCHEMA, TranscriptLine } from "@tradewind/core/contract/transcript.ts";
 import { anonymised, scored } from "@tradewind/predictor/commands/ask/transcripts.ts";
-import { parseTranscript, renderTranscript } from "@tradewind/predictor/reason/grammar.ts";
+import { parseTranscript, renderTranscript } from "@tradewind/predictor/answers/reason/grammar.ts";
 import { describe, expect, it } from "vitest";
 
 const LINE: TranscriptLine = {

@@ -5,13 +5,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createLog } from "@tradewind/core/log.ts";
+import { createLog } from "@tradewind/core/process/log.ts";
 import { inWords } from "@tradewind/predictor/commands/doctor/command.ts";
 import { examine } from "@tradewind/predictor/commands/doctor/doctor.ts";
 import { DoctorOptions } from "@tradewind/predictor/commands/doctor/options.ts";
 import type { Finding } from "@tradewind/predictor/sources/source.ts";
 import { SqliteStore } from "@tradewind/predictor/store/sqlite-store.ts";
-import { FakeServer, json } from "../../../core/endpoint/fake-server.ts";
+import { FakeServer, json } from "../../../core/net/endpoint/fake-server.ts";
 import { aSet } from "../../store/windows-of.ts";
 
 let directory = "";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Writable } from "node:stream";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createLog } from "@tradewind/core/log.ts";
+import { createLog } from "@tradewind/core/process/log.ts";
 import { exportWindows } from "@tradewind/predictor/commands/export/command.ts";
 import { CSV_COLUMNS, csvRow } from "@tradewind/predictor/commands/export/rows.ts";
 import { SqliteStore } from "@tradewind/predictor/store/sqlite-store.ts";

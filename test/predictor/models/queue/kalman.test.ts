@@ -1,4 +1,4 @@
-import { seededRng, standardNormal } from "@tradewind/core/rng.ts";
+import { seededRng, standardNormal } from "@tradewind/core/values/rng.ts";
 import {
   emptyExpectation,
   expect as expectLinear,

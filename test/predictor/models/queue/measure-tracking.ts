@@ -2,8 +2,8 @@
  * Error of p95 at loads and sizes that were not seen, after 10, 40 and 200 windows of simulated containers, for
  * docs/models.md: `node test/predictor/models/queue/measure-tracking.ts [services] [seed] [loud]`.
  */
-import { seededRng } from "@tradewind/core/rng.ts";
-import type { Rng } from "@tradewind/core/rng.ts";
+import { seededRng } from "@tradewind/core/values/rng.ts";
+import type { Rng } from "@tradewind/core/values/rng.ts";
 import { emptyProfile, predictOwnTime, track } from "@tradewind/predictor/models/queue/tracked-profile.ts";
 import type {
   OwnTime,

@@ -1,4 +1,4 @@
-import { seededRng } from "@tradewind/core/rng.ts";
+import { seededRng } from "@tradewind/core/values/rng.ts";
 import { meanInOrder, meanWithoutQuota } from "../../../../bench/queue-table/build-table.ts";
 import {
   chanceOfTail,

@@ -1,5 +1,5 @@
-import { exponential, seededRng, standardNormal } from "@tradewind/core/rng.ts";
-import type { Rng } from "@tradewind/core/rng.ts";
+import { exponential, seededRng, standardNormal } from "@tradewind/core/values/rng.ts";
+import type { Rng } from "@tradewind/core/values/rng.ts";
 import type { ProfileObservation } from "@tradewind/predictor/models/queue/tracked-profile.ts";
 import { CallPool } from "../../../../simulator/engine/call-pool.ts";
 import { EventHeap } from "../../../../simulator/engine/event-heap.ts";

@@ -1,4 +1,4 @@
-import { seededRng, standardNormal } from "@tradewind/core/rng.ts";
+import { seededRng, standardNormal } from "@tradewind/core/values/rng.ts";
 import fc from "fast-check";
 import {
   demandOf,

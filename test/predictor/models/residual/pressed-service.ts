@@ -1,10 +1,10 @@
-import { seededRng } from "@tradewind/core/rng.ts";
-import type { Rng } from "@tradewind/core/rng.ts";
+import { seededRng } from "@tradewind/core/values/rng.ts";
+import type { Rng } from "@tradewind/core/values/rng.ts";
 import { INPUT_COUNT, DIRECTIONS } from "@tradewind/predictor/models/residual/inputs.ts";
 import { parameterCount, signsOf } from "@tradewind/predictor/models/residual/network.ts";
 import type { ResidualModel } from "@tradewind/predictor/models/residual/residual-model.ts";
 import type { ServiceWindow } from "@tradewind/predictor/models/residual/served-rows.ts";
-import { standardNormal } from "@tradewind/core/rng.ts";
+import { standardNormal } from "@tradewind/core/values/rng.ts";
 import { SimulatedService } from "../queue/simulated-container.ts";
 
 export const NO_INTERFERENCE = [Number.NaN, Number.NaN, Number.NaN, Number.NaN] as const;

@@ -1,5 +1,5 @@
-import { TradewindError } from "@tradewind/core/errors.ts";
-import { seededRng } from "@tradewind/core/rng.ts";
+import { TradewindError } from "@tradewind/core/values/errors.ts";
+import { seededRng } from "@tradewind/core/values/rng.ts";
 import { emptyProfile, predictOwnTime, track } from "@tradewind/predictor/models/queue/tracked-profile.ts";
 import type { OwnTime, ProfileState } from "@tradewind/predictor/models/queue/tracked-profile.ts";
 import { INPUT_COUNT } from "@tradewind/predictor/models/residual/inputs.ts";

@@ -1,4 +1,4 @@
-import { seededRng } from "@tradewind/core/rng.ts";
+import { seededRng } from "@tradewind/core/values/rng.ts";
 import { trainResidual } from "@tradewind/predictor/models/residual/train-residual.ts";
 import type { ResidualOutcome } from "@tradewind/predictor/models/residual/train-residual.ts";
 import { residualAt, servedRows } from "@tradewind/predictor/models/residual/served-rows.ts";

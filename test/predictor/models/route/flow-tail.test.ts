@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { FlowCall } from "@tradewind/core/contract/window.ts";
-import { seededRng, standardNormal } from "@tradewind/core/rng.ts";
+import { seededRng, standardNormal } from "@tradewind/core/values/rng.ts";
 import { compileFlow, serviceIndex } from "../../../../predictor/models/route/call-graph.ts";
 import { FlowTail } from "../../../../predictor/models/route/flow-tail.ts";
 import { call, emptySet, flowOf, randomCalls } from "./random-application.ts";

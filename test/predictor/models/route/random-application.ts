@@ -1,5 +1,5 @@
 import type { FlowCall, FlowWindow, WindowSet } from "@tradewind/core/contract/window.ts";
-import type { Rng } from "@tradewind/core/rng.ts";
+import type { Rng } from "@tradewind/core/values/rng.ts";
 
 const latency = { count: 100, meanSeconds: 0.01, p50Seconds: 0.008, p95Seconds: 0.03, p99Seconds: 0.05 };
 

@@ -1,7 +1,7 @@
 import { compileFlow, serviceIndex } from "@tradewind/predictor/models/route/call-graph.ts";
 import { FlowTail } from "@tradewind/predictor/models/route/flow-tail.ts";
 import type { FlowStage } from "@tradewind/core/contract/window.ts";
-import type { Rng } from "@tradewind/core/rng.ts";
+import type { Rng } from "@tradewind/core/values/rng.ts";
 import { emptySet, flowOf } from "./random-application.ts";
 
 export interface StageFacts {

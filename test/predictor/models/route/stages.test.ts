@@ -1,5 +1,5 @@
-import { seededRng, standardNormal } from "@tradewind/core/rng.ts";
-import type { Rng } from "@tradewind/core/rng.ts";
+import { seededRng, standardNormal } from "@tradewind/core/values/rng.ts";
+import type { Rng } from "@tradewind/core/values/rng.ts";
 import { compileFlow, serviceIndex } from "@tradewind/predictor/models/route/call-graph.ts";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";

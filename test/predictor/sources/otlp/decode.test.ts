@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { TradewindError } from "@tradewind/core/errors.ts";
+import { TradewindError } from "@tradewind/core/values/errors.ts";
 import { JsonDecoder } from "../../../../predictor/sources/otlp/decode-json.ts";
 import { ProtobufDecoder } from "../../../../predictor/sources/otlp/decode-protobuf.ts";
 import { SPAN_KIND } from "../../../../predictor/window/span.ts";

@@ -4,13 +4,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Metadata, credentials, makeGenericClientConstructor, status } from "@grpc/grpc-js";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createLog } from "@tradewind/core/log.ts";
-import { ReloadingTls } from "@tradewind/core/reloading-tls.ts";
-import { TokenFile } from "@tradewind/core/token-file.ts";
+import { createLog } from "@tradewind/core/process/log.ts";
+import { ReloadingTls } from "@tradewind/core/net/reloading-tls.ts";
+import { TokenFile } from "@tradewind/core/net/token-file.ts";
 import { startOtlpGrpcReceiver } from "../../../../predictor/sources/otlp/grpc-receiver.ts";
 import { startOtlpReceiver } from "../../../../predictor/sources/otlp/receiver.ts";
 import type { OtlpReceiver, OtlpReceiverOptions } from "../../../../predictor/sources/otlp/receiver.ts";
-import { fixture, secretDirectory, servedName } from "../../../exporter/keda/secret.ts";
+import { fixture, secretDirectory, servedName } from "../../../exporter/serve/keda/secret.ts";
 import { waitUntil } from "../../../wait-until.ts";
 import { aSpan, protobufRequest } from "./messages.ts";
 

@@ -1,6 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import type { Clock } from "@tradewind/core/clock.ts";
+import type { Clock } from "@tradewind/core/process/clock.ts";
 import { Admission } from "../../../../predictor/sources/otlp/admission.ts";
 import { DEFAULT_RECEIVER_LIMITS } from "../../../../predictor/sources/otlp/limits.ts";
 import { JSON_TYPE, PROTOBUF } from "../../../../predictor/sources/otlp/responses.ts";

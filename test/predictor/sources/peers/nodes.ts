@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { systemClock } from "@tradewind/core/clock.ts";
-import { createLog } from "@tradewind/core/log.ts";
+import { systemClock } from "@tradewind/core/process/clock.ts";
+import { createLog } from "@tradewind/core/process/log.ts";
 import { startOtlpReceiver } from "@tradewind/predictor/sources/otlp/receiver.ts";
 import type { OtlpReceiver } from "@tradewind/predictor/sources/otlp/receiver.ts";
 import { peerIntake } from "@tradewind/predictor/sources/otlp/peer-intake.ts";

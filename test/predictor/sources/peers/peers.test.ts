@@ -1,8 +1,8 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { systemClock } from "@tradewind/core/clock.ts";
+import { systemClock } from "@tradewind/core/process/clock.ts";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createLog } from "@tradewind/core/log.ts";
+import { createLog } from "@tradewind/core/process/log.ts";
 import { freePort } from "../../../free-port.ts";
 import { waitUntil } from "../../../wait-until.ts";
 import { node, pair, send } from "./nodes.ts";

@@ -1,7 +1,7 @@
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createLog } from "@tradewind/core/log.ts";
+import { createLog } from "@tradewind/core/process/log.ts";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { PeerSecret } from "@tradewind/predictor/sources/peers/secret.ts";
 

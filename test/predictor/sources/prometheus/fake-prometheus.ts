@@ -1,4 +1,4 @@
-import { FakeServer, json } from "../../../core/endpoint/fake-server.ts";
+import { FakeServer, json } from "../../../core/net/endpoint/fake-server.ts";
 import type { PushedSeries } from "./remote-write.ts";
 
 /** A series with its samples, [seconds, value]. */

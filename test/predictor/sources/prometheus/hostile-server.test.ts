@@ -4,7 +4,7 @@ import { WindowSet } from "@tradewind/core/contract/window.ts";
 import { PrometheusOptions } from "@tradewind/predictor/sources/prometheus/options.ts";
 import { PrometheusSource } from "@tradewind/predictor/sources/prometheus/prometheus-source.ts";
 import { NO_RESOURCES } from "@tradewind/predictor/window/resources.ts";
-import { json } from "../../../core/endpoint/fake-server.ts";
+import { json } from "../../../core/net/endpoint/fake-server.ts";
 import { FakePrometheus } from "./fake-prometheus.ts";
 import type { FakeSeries } from "./fake-prometheus.ts";
 import { meshSeries } from "./pushed-series.ts";

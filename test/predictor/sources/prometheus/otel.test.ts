@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Window } from "@tradewind/core/contract/window.ts";
-import { EndpointClient } from "@tradewind/core/endpoint/client.ts";
+import { EndpointClient } from "@tradewind/core/net/endpoint/client.ts";
 import { PrometheusClient } from "@tradewind/predictor/sources/prometheus/client.ts";
 import { singleWindow } from "@tradewind/predictor/sources/prometheus/grid.ts";
 import { otel } from "@tradewind/predictor/sources/prometheus/otel.ts";

@@ -12,7 +12,7 @@ import { NO_RESOURCES } from "@tradewind/predictor/window/resources.ts";
 import { SPAN_KIND } from "@tradewind/predictor/window/span.ts";
 import type { SpanRecord, SpanResource } from "@tradewind/predictor/window/span.ts";
 import { WindowBuilder } from "@tradewind/predictor/window/window-builder.ts";
-import { FakeServer, json } from "../../../core/endpoint/fake-server.ts";
+import { FakeServer, json } from "../../../core/net/endpoint/fake-server.ts";
 import { ofService, SERVICES, windowsFromSpans } from "../one-traffic.ts";
 import { jaegerTraces, tempoTrace, traffic } from "../traffic.ts";
 

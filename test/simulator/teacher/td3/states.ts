@@ -1,4 +1,4 @@
-import type { Rng } from "@tradewind/core/rng.ts";
+import type { Rng } from "@tradewind/core/values/rng.ts";
 import { ACTIONS, GLOBALS, LOCALS } from "@tradewind/simulator/teacher/teacher-state.ts";
 import type { TeacherState } from "@tradewind/simulator/teacher/teacher-state.ts";
 import type { Transition } from "@tradewind/simulator/teacher/td3/replay.ts";

@@ -1,6 +1,6 @@
 import * as tf from "@tensorflow/tfjs-core";
 import { beforeAll, describe, expect, it } from "vitest";
-import { seededRng } from "@tradewind/core/rng.ts";
+import { seededRng } from "@tradewind/core/values/rng.ts";
 import { startEngine } from "@tradewind/simulator/teacher/td3/engine.ts";
 import { partsOf, policy, stateBatch, value } from "@tradewind/simulator/teacher/td3/graph.ts";
 import { actorNetwork, criticNetwork, drawn } from "@tradewind/simulator/teacher/td3/networks.ts";

@@ -1,0 +1,46 @@
+import type { RecommendationList, ServedRecommendation } from "@tradewind/core/contract/recommendation.ts";
+import type { Clock } from "@tradewind/core/process/clock.ts";
+import type { WatchedNamespaces } from "./namespaces.ts";
+import type { Scene } from "./part.ts";
+import type { ServiceWorkload } from "./services.ts";
+
+/** What is known of workloads and VPAs may be this old; beyond it nothing is done to them. */
+export const FRESH_MS = 60_000;
+
+/** Puts together what the parts look at. */
+export function makeScene(
+  list: RecommendationList,
+  applications: Scene["applications"],
+  namespaces: WatchedNamespaces,
+  clock: Clock,
+): Scene {
+  const served = new Map<string, ServedRecommendation>();
+  const known = (namespace: string): ReadonlyMap<string, ServiceWorkload> => {
+    const view = namespaces.get(namespace);
+    return view?.workloads.isFresh(FRESH_MS) === true ? view.services() : new Map();
+  };
+  const key = (...parts: readonly string[]): string => parts.join("\n");
+  const index = (): void => {
+    if (served.size > 0) return;
+    for (const each of list.recommendations) {
+      const workload = known(each.namespace).get(each.service)?.workload;
+      if (workload !== undefined) served.set(key(each.namespace, workload.kind, workload.name), each);
+    }
+  };
+  return {
+    list,
+    applications,
+    nowMs: clock.nowMs(),
+    monotonicMs: clock.monotonicMs(),
+    view: (namespace) => namespaces.get(namespace),
+    service: (namespace, service) => {
+      const found = known(namespace).get(service);
+      const isKnown = namespaces.get(namespace)?.workloads.knowsAutoscalers(FRESH_MS) === true;
+      return found === undefined || isKnown ? found : { ...found, scalePoints: ["cpu", "memory"] };
+    },
+    served: (namespace, kind, name) => {
+      index();
+      return served.get(key(namespace, kind, name));
+    },
+  };
+}

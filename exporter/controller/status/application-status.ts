@@ -1,0 +1,141 @@
+import type { Prices } from "@tradewind/core/contract/prices.ts";
+import type { RecommendationList, ServedRecommendation } from "@tradewind/core/contract/recommendation.ts";
+import { codesOf } from "@tradewind/core/contract/reasons.ts";
+import { MAX_STATUS_SERVICES } from "@tradewind/kubernetes/crd/status.ts";
+import type { ApplicationStatus, Condition, ServiceStatus } from "@tradewind/kubernetes/crd/status.ts";
+import { formatCores, formatMemory } from "@tradewind/kubernetes/objects/quantity.ts";
+import type { ReadPlan } from "../../plans/read-plan.ts";
+import { lastChange } from "../../keep/last-change.ts";
+import { billOf } from "../../decide/regret.ts";
+import { CONDITIONS, millis } from "./conditions.ts";
+import type { ServiceWorkload } from "../scene/services.ts";
+
+export interface StatusInputs {
+  readonly list: RecommendationList;
+  readonly header: ReadPlan["header"] | undefined;
+  /** What is wrong with the newest configuration of the application. */
+  readonly problem?: string | undefined;
+  readonly prices: Prices;
+  readonly workloadOf: (namespace: string, service: string) => ServiceWorkload | undefined;
+  /** Of the configuration in use. */
+  readonly generation: number | undefined;
+  /** Conditions as read: one that stays keeps the time since when it holds. */
+  readonly before: readonly {
+    readonly type: string;
+    readonly status: string;
+    readonly lastTransitionTime: string;
+  }[];
+  readonly nowMs: number;
+}
+
+/** The status of an Application. Pure: the same inputs give the same status. */
+export function applicationStatus(inputs: StatusInputs): ApplicationStatus {
+  const { generation, header, list, problem } = inputs;
+  const { measuredLatencySeconds, recommendations } = list;
+  const services = listed(recommendations).map((served) => serviceStatus(served, inputs));
+  const predicted = recommendations.flatMap(({ latencyAfterSeconds }) => latencyAfterSeconds ?? []);
+  const replicasReady = recommendations.reduce((sum, each) => sum + (each.replicasReady ?? 0), 0);
+  const replicasRecommended = recommendations.reduce((sum, each) => sum + each.replicas, 0);
+  const omitted = recommendations.length - services.length;
+  return {
+    ...(generation !== undefined && { observedGeneration: generation }),
+    conditions: CONDITIONS.map(({ judge, type }) =>
+      condition(type, judge({ header, list, problem }), inputs),
+    ),
+    ...(measuredLatencySeconds !== undefined && { measuredMilliseconds: millis(measuredLatencySeconds) }),
+    ...(predicted.length > 0 && { predictedMilliseconds: millis(Math.max(...predicted)) }),
+    ...(header !== undefined && {
+      policy: header.policy,
+      policyReason: header.policyReason,
+      policyReasonCodes: codesOf(header.policyReasons),
+      plannedAt: isoTime(header.plannedAtMs),
+    }),
+    ...(recommendations.length > 0 && {
+      replicasReady,
+      replicasRecommended,
+      replicas: `${replicasReady} → ${replicasRecommended}`,
+      serviceCount: recommendations.length,
+      ...costPerHour(inputs),
+    }),
+    services,
+    ...(omitted > 0 && { servicesOmitted: omitted }),
+  };
+}
+
+function costPerHour({ list, prices }: StatusInputs): Pick<ApplicationStatus, "costPerHour"> {
+  const { recommended, running } = billOf(list.recommendations, prices);
+  if (running === 0) return {};
+  const [now, then] = [running, recommended].map((price) => Number(price.toPrecision(3)).toString());
+  return { costPerHour: `${now} → ${then}` };
+}
+
+/** All services by name, or, where they do not fit, those first whose replicas shall change. */
+function listed(recommendations: readonly ServedRecommendation[]): readonly ServedRecommendation[] {
+  if (recommendations.length <= MAX_STATUS_SERVICES) return recommendations;
+  const isStill = ({ replicas, replicasReady }: ServedRecommendation): number =>
+    Number(replicas === replicasReady);
+  return [...recommendations].sort((a, b) => isStill(a) - isStill(b)).slice(0, MAX_STATUS_SERVICES);
+}
+
+function serviceStatus(served: ServedRecommendation, { workloadOf }: StatusInputs): ServiceStatus {
+  const { cpuCores, latencyAfterSeconds, latencyBeforeSeconds, memoryBytes, namespace, service } = served;
+  const workload = workloadOf(namespace, service)?.workload;
+  const change = lastChange(served.setBy);
+  return {
+    name: service,
+    namespace,
+    ...(workload !== undefined && { workload: { kind: workload.kind, name: workload.name } }),
+    ...(served.replicasReady !== undefined && { replicasReady: served.replicasReady }),
+    replicas: served.replicas,
+    ...(cpuCores !== undefined && { cpu: formatCores(cpuCores) }),
+    ...(memoryBytes !== undefined && { memory: formatMemory(memoryBytes) }),
+    ...(served.advised && { advised: served.advised }),
+    policy: served.policy,
+    confidence: Math.round(served.confidence * 100) / 100,
+    ...(latencyBeforeSeconds !== undefined && { currentMilliseconds: millis(latencyBeforeSeconds) }),
+    ...(latencyAfterSeconds !== undefined && { predictedMilliseconds: millis(latencyAfterSeconds) }),
+    reason: served.reason.slice(0, 300),
+    reasonCodes: codesOf(served.reasons),
+    ...(change !== undefined && {
+      lastChange: `${change.what} at ${isoTime(change.decidedAtMs)}: ${change.reason}`.slice(0, 300),
+    }),
+    guard: served.guard.map(({ step }) => step),
+    valid: served.valid,
+    decidedAt: isoTime(served.decidedAtMs),
+    decisionId: served.decisionId.slice(0, 64),
+  };
+}
+
+function condition(
+  type: Condition["type"],
+  verdict: Pick<Condition, "status" | "reason" | "message">,
+  { before, generation, nowMs }: StatusInputs,
+): Condition {
+  const known = before.find((each) => each.type === type);
+  return {
+    type,
+    ...verdict,
+    lastTransitionTime: known?.status === verdict.status ? known.lastTransitionTime : isoTime(nowMs),
+    ...(generation !== undefined && { observedGeneration: generation }),
+  };
+}
+
+/** Kubernetes' times have whole seconds. */
+const isoTime = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`;
+
+/** What of a status is worth an immediate write; numbers that move with every window are not. */
+export function materialOf(status: ApplicationStatus): string {
+  return JSON.stringify([
+    status.observedGeneration,
+    status.conditions.map(({ reason, status: is, type }) => [type, is, reason]),
+    status.policy,
+    status.replicas,
+    status.servicesOmitted,
+    status.services.map((service) => materialOfService(service)),
+  ]);
+}
+
+function materialOfService(service: ServiceStatus): unknown[] {
+  const { cpu, guard, memory, name, namespace, policy, replicas, replicasReady, valid, workload } = service;
+  return [namespace, name, workload, replicas, replicasReady, cpu, memory, policy, guard, valid];
+}

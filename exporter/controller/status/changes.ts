@@ -1,0 +1,84 @@
+import type { ServedRecommendation } from "@tradewind/core/contract/recommendation.ts";
+import { codesOf } from "@tradewind/core/contract/reasons.ts";
+import { countedOn, sizeOf } from "../sizing/settled-sizes.ts";
+import type { EventFacts } from "@tradewind/kubernetes/write/events.ts";
+import { formatCores, formatMemory } from "@tradewind/kubernetes/objects/quantity.ts";
+
+/** An event without the object it is about. */
+export type Change = Omit<EventFacts, "regarding">;
+
+/**
+ * What a person would want to hear of, from one look at a service to the next: other numbers, a wish held back, a decision
+ * that expired or came back. Nothing at the first look, since a new leader has not seen what its predecessor told.
+ */
+export function changesBetween(
+  before: ServedRecommendation | undefined,
+  now: ServedRecommendation,
+): Change[] {
+  if (before === undefined) return [];
+  return [...validity(before, now), ...numbers(before, now), ...holding(before, now)];
+}
+
+function validity(before: ServedRecommendation, now: ServedRecommendation): Change[] {
+  if (before.valid === now.valid) return [];
+  return now.valid
+    ? [change("Normal", "DecisionRenewed", "Recommend", "decisions are made again")]
+    : [
+        change(
+          "Warning",
+          "DecisionExpired",
+          "Hold",
+          "the last decision is too old; KEDA is answered UNAVAILABLE and keeps the replicas as they are",
+        ),
+      ];
+}
+
+/** The reason is that of the decision that set the size: the one in force may be a later one that keeps it. */
+function numbers(before: ServedRecommendation, now: ServedRecommendation): Change[] {
+  const changes: Change[] = [];
+  const { setBy = {} } = now;
+  const because = ({
+    policy,
+    reason,
+    reasons,
+  }: Pick<ServedRecommendation, "policy" | "reason" | "reasons">): string => {
+    const facts = [policy, `confidence ${now.confidence.toFixed(2)}`, ...codesOf(reasons)];
+    return `(${facts.join(", ")}): ${reason}`;
+  };
+  if (before.replicas !== now.replicas) {
+    const note = `${before.replicas} → ${now.replicas} replicas ${because(setBy.replicas ?? now)}`;
+    changes.push(change("Normal", "ReplicasRecommended", "Recommend", note));
+  }
+  const [was, is] = [sizeCountedOn(before), sizeCountedOn(now)];
+  if (was !== is && is !== "") {
+    const size = before.cpuCores === now.cpuCores ? setBy.memoryBytes : setBy.cpuCores;
+    const note = `container size ${was === "" ? "as it was" : was} → ${is} ${because(size ?? now)}`;
+    changes.push(change("Normal", "SizeRecommended", "Recommend", note));
+  }
+  return changes;
+}
+
+function holding(before: ServedRecommendation, now: ServedRecommendation): Change[] {
+  const isHeld = ({ replicas, wished }: ServedRecommendation): boolean => wished.replicas !== replicas;
+  if (!isHeld(now) || isHeld(before)) return [];
+  const steps = now.guard.map(({ reason, step }) => `${step}: ${reason}`).join("; ");
+  const note = `${now.wished.replicas} replicas wished, ${now.replicas} recommended: ${steps}`;
+  return [change("Normal", "RecommendationHeld", "Hold", note)];
+}
+
+/** Advice moves nothing, so that it changes is no news. */
+function sizeCountedOn(served: ServedRecommendation): string {
+  const { cpuCores, memoryBytes } = countedOn(sizeOf(served), served);
+  const parts = [
+    ...(cpuCores === undefined ? [] : [`${formatCores(cpuCores)} CPU`]),
+    ...(memoryBytes === undefined ? [] : [`${formatMemory(memoryBytes)} memory`]),
+  ];
+  return parts.join(", ");
+}
+
+const change = (type: Change["type"], reason: string, action: string, note: string): Change => ({
+  type,
+  reason,
+  action,
+  note,
+});

@@ -1,0 +1,184 @@
+import type { Allocation } from "@tradewind/core/contract/plan.ts";
+import type { ApprovalContext, SizeChange } from "@tradewind/core/contract/change.ts";
+import { contentHash } from "@tradewind/core/values/hash.ts";
+import { allocationOf, boundsOf, previousAllocation } from "./baseline.ts";
+import { bounded } from "./bounds.ts";
+import { calendar } from "./calendar.ts";
+import type { GuardContext, GuardStep } from "./step.ts";
+
+/** In the emergency lane: latency is this many times the objective in two decisions in a row. */
+const EMERGENCY_SEVERITY = 2;
+const ID_CHARACTERS = 10;
+
+type Resource = SizeChange["resource"];
+
+/** What an allocation calls each resource. */
+export const SIZE_OF = { replicas: "replicas", cpu: "cpuCores", memory: "memoryBytes" } as const;
+
+/**
+ * Holds a change of one size that is larger than the application allows without a person, until it was approved and is due. Growth that
+ * demand needs goes on, and so does all growth in an emergency. While growth of containers waits no replicas are taken away, and while growth
+ * of replicas waits no container shrinks: a plan may give the one in place of the other.
+ */
+const approvalOf = (resource: Resource): GuardStep => ({
+  name: "approval",
+  apply: (allocation, context) => {
+    const { approval: given, mode = "act" } = context;
+    const step = largeStep(resource, allocation, context);
+    if (given === undefined || mode !== "act" || step === undefined) return null;
+    const { from, isUp, to } = step;
+    const open = given.changes.find((each) => each.resource === resource && each.to > each.from === isUp);
+    const allowed = allowedOf(resource, step, open, context);
+    if (allowed === to) return null;
+    const size = SIZE_OF[resource];
+    const held = withSize(allocation, size, allowed);
+    const { expiresMs } = given;
+    const known = open ?? { id: changeId(context, resource, { from, to, expiresMs }), from, to, expiresMs };
+    return {
+      allocation: isUp ? keepingRest(held, size, context) : held,
+      reason: {
+        code: open?.state === "refused" ? "approval-refused" : "approval-awaited",
+        change: known.id,
+        resource,
+        from: known.from,
+        to: known.to,
+        expiresMs: known.expiresMs,
+      },
+    };
+  },
+});
+
+interface LargeStep {
+  readonly from: number;
+  readonly to: number;
+  /** What may not be left without a person. */
+  readonly base: number;
+  readonly isUp: boolean;
+  /** Of something that runs. Where containers state no size nothing grows: they would be bound by it for the first time. */
+  readonly isGrowth: boolean;
+}
+
+/** A step that is too large; undefined for a small one, for one back towards the reference, and for growth in an emergency. */
+function largeStep(resource: Resource, allocation: Allocation, context: GuardContext): LargeStep | undefined {
+  const size = SIZE_OF[resource];
+  const decided = inForce(context)[size];
+  const asked = bounded(allocation, boundsOf(context))[size];
+  const { approval: given } = context;
+  if (given === undefined || asked === undefined || decided === undefined) return undefined;
+  const from = given.reference[size] ?? decided;
+  const to = asked < from ? Math.min(from, leftByCalendars(allocation, context)[size] ?? asked) : asked;
+  if (!isLarge(resource, from, to, given)) return undefined;
+  const isUp = to > from;
+  // What runs is reached without a person.
+  const base = isUp ? Math.max(decided, running(context)[size] ?? 0) : decided;
+  if (isUp ? to <= base : to >= base) return undefined;
+  const isGrowth = isUp && (resource === "replicas" || base > 0);
+  return isGrowth && isEmergency(context, given) ? undefined : { from, to, base, isUp, isGrowth };
+}
+
+/** Nobody is asked for what a calendar's floor keeps from being taken away. What a floor adds was set by a person. */
+const leftByCalendars = (allocation: Allocation, context: GuardContext): Allocation =>
+  bounded(calendar.apply(allocation, context)?.allocation ?? allocation, boundsOf(context));
+
+type Known = ApprovalContext["changes"][number];
+
+function allowedOf(
+  resource: Resource,
+  { base, isGrowth, isUp, to }: LargeStep,
+  open: Known | undefined,
+  context: GuardContext,
+): number {
+  const approved = open !== undefined && isDue(open, context) ? open.to : undefined;
+  if (!isUp) return Math.min(base, Math.max(to, approved ?? Infinity));
+  const needed = isGrowth ? need(resource, context) : 0;
+  return Math.max(base, Math.min(to, Math.max(needed, approved ?? 0)));
+}
+
+/** One for each size; container sizes first, since replicas make up for a container that may not grow. */
+export const approvals: readonly GuardStep[] = (["cpu", "memory", "replicas"] as const).map(approvalOf);
+
+interface Sizes {
+  readonly replicas: number | undefined;
+  readonly cpuCores: number;
+  readonly memoryBytes: number;
+}
+
+/** Container sizes that are not known count as 0: whatever they become is a large change. */
+function running({ wish }: GuardContext): Sizes {
+  const { cpuCores = 0, memoryBytes = 0, replicasReady, replicasWanted } = wish.observed;
+  return { replicas: replicasWanted ?? replicasReady, cpuCores, memoryBytes };
+}
+
+function inForce(context: GuardContext): Sizes {
+  const { cpuCores, memoryBytes, replicas } = running(context);
+  const previous = previousAllocation(context);
+  return {
+    replicas: previous?.replicas ?? replicas,
+    cpuCores: previous?.cpuCores ?? cpuCores,
+    memoryBytes: previous?.memoryBytes ?? memoryBytes,
+  };
+}
+
+function isLarge(
+  resource: Resource,
+  from: number,
+  to: number,
+  { containerRatio, replicasRatio }: ApprovalContext,
+): boolean {
+  const [ratio, least] = resource === "replicas" ? [replicasRatio, 1] : [containerRatio, 0];
+  return Math.abs(to - from) > ratio * Math.max(least, from);
+}
+
+function isEmergency({ wish }: GuardContext, { severityBefore }: ApprovalContext): boolean {
+  const severity = wish.evidence["tailOverObjective"] ?? 0;
+  return Math.min(severity, severityBefore) >= EMERGENCY_SEVERITY;
+}
+
+/** What demand takes, without a reserve. Of CPU replicas are the need. */
+function need(resource: Resource, { wish }: GuardContext): number {
+  if (resource === "replicas") return Math.ceil(wish.evidence["needReplicas"] ?? 0);
+  return resource === "memory" ? (wish.evidence["memoryPeakBytes"] ?? 0) : 0;
+}
+
+const isDue = ({ notBeforeMs = 0, state }: Known, { decidedAtMs }: GuardContext): boolean =>
+  state === "approved" && notBeforeMs <= decidedAtMs;
+
+/** A container size of 0 is left out: it stays as it is. */
+function withSize(allocation: Allocation, size: (typeof SIZE_OF)[Resource], value: number): Allocation {
+  const { cpuCores, memoryBytes, replicas }: Allocation = Object.assign({}, allocation, { [size]: value });
+  return allocationOf(
+    replicas,
+    cpuCores === 0 ? undefined : cpuCores,
+    memoryBytes === 0 ? undefined : memoryBytes,
+  );
+}
+
+/**
+ * What the held size was to make up for stays: replicas, of which CPU demand may need more while containers do not grow; and containers
+ * where replicas do not.
+ */
+function keepingRest(
+  { cpuCores, memoryBytes, replicas }: Allocation,
+  held: (typeof SIZE_OF)[Resource],
+  context: GuardContext,
+): Allocation {
+  const before = inForce(context);
+  if (held !== "replicas") {
+    const kept = Math.max(replicas, before.replicas ?? 0, need("replicas", context));
+    return allocationOf(kept, cpuCores, memoryBytes);
+  }
+  return allocationOf(replicas, larger(cpuCores, before.cpuCores), larger(memoryBytes, before.memoryBytes));
+}
+
+const larger = (value: number | undefined, least: number): number | undefined =>
+  value === undefined ? undefined : Math.max(value, least);
+
+/** The same in every exporter that reads the same plans. */
+function changeId(
+  { wish }: GuardContext,
+  resource: Resource,
+  { expiresMs, from, to }: Pick<SizeChange, "from" | "to" | "expiresMs">,
+): string {
+  const { namespace, service } = wish;
+  return contentHash([namespace, service, resource, from, to, expiresMs]).slice(0, ID_CHARACTERS);
+}

@@ -1,0 +1,77 @@
+import type { Allocation } from "@tradewind/core/contract/plan.ts";
+import type { Reason } from "@tradewind/core/contract/reason.ts";
+import type { DecisionRecord, GuardAction } from "@tradewind/core/contract/recommendation.ts";
+import { inWords } from "@tradewind/core/contract/reasons.ts";
+import { sameAllocation } from "./baseline.ts";
+import { approvals } from "./approval.ts";
+import { bounds } from "./bounds.ts";
+import { brownout } from "./brownout.ts";
+import { calendar } from "./calendar.ts";
+import { changeLimit } from "./change-limit.ts";
+import { disruptionBudget } from "./disruption-budget.ts";
+import { missingData } from "./missing-data.ts";
+import { restartGrace } from "./restart-grace.ts";
+import { rollback } from "./rollback.ts";
+import { room } from "./room.ts";
+import { staleInput } from "./stale-input.ts";
+import type { GuardContext, GuardStep } from "./step.ts";
+
+/**
+ * The steps in their order. A later step sees what the earlier ones left; each may only hold, add or refuse, except
+ * `brownout`, `calendar` and `bounds`, which apply what a person configured, and `change-limit`, which slows growth. docs/guard.md explains each.
+ */
+export const GUARD_STEPS: readonly GuardStep[] = [
+  staleInput,
+  brownout,
+  missingData,
+  changeLimit,
+  ...approvals,
+  rollback,
+  calendar,
+  room,
+  disruptionBudget,
+  bounds,
+  restartGrace,
+];
+
+/** Characters of a reason. */
+const MOST_CHARACTERS = 500;
+
+/** What the guard made of a wish: a final allocation, or the step that refused and why. */
+export type GuardOutcome =
+  | { readonly final: Allocation; readonly actions: GuardAction[]; readonly refusal?: never }
+  | {
+      readonly refusal: { readonly step: string; readonly reason: Reason };
+      readonly final?: never;
+      readonly actions?: never;
+    };
+
+/** Walks the steps over the wish. Pure: the same context gives the same numbers bit for bit. */
+export function guard(context: GuardContext, steps: readonly GuardStep[] = GUARD_STEPS): GuardOutcome {
+  let allocation = context.wish.allocation;
+  const actions: GuardAction[] = [];
+  for (const step of steps) {
+    const verdict = step.apply(allocation, context);
+    if (verdict === null) continue;
+    if (verdict.allocation === null) return { refusal: { step: step.name, reason: verdict.reason } };
+    if (sameAllocation(allocation, verdict.allocation)) continue;
+    actions.push({
+      step: step.name,
+      before: allocation,
+      after: verdict.allocation,
+      reason: inWords([verdict.reason], MOST_CHARACTERS),
+      reasons: [verdict.reason],
+    });
+    allocation = verdict.allocation;
+  }
+  return { final: allocation, actions };
+}
+
+/**
+ * Runs the guard again over what a record says it read. Equal to the record's `final` and to the sizes of its `actions` when nothing was tampered
+ * with; to the reasons too where the same release wrote it.
+ * @public for those who check a record
+ */
+export function replay(record: DecisionRecord): GuardOutcome {
+  return guard({ ...record.context, wish: record.wish, decidedAtMs: record.decidedAtMs });
+}

@@ -1,0 +1,148 @@
+import type { Clock } from "@tradewind/core/process/clock.ts";
+import { TradewindError } from "@tradewind/core/values/errors.ts";
+import { PlanAge } from "./plan-age.ts";
+import type { PlanAgeOptions } from "./plan-age.ts";
+import { PlanClient } from "./plan-client.ts";
+import type { PlanClientOptions, Question, Reply } from "./plan-client.ts";
+import { readPlan, readWish } from "./read-plan.ts";
+import type { ReadPlan } from "./read-plan.ts";
+
+/** A plan with when it was made, on our monotonic clock. */
+export interface FetchedPlan extends ReadPlan {
+  readonly madeMs: number;
+}
+
+/** Where plans come from: one predictor, or the best of several. */
+export interface PlanFetcher {
+  /** The address without credentials, for messages. */
+  readonly address: string;
+  /**
+   * @returns the newest plan, or null when it is the same as last time
+   * @throws TradewindError; its code says what is wrong and is a metric label
+   */
+  fetch(stopping: AbortSignal): Promise<FetchedPlan | null>;
+  /**
+   * A model that the plan in use names, as text.
+   * @throws TradewindError as {@link fetch}
+   */
+  model(hash: string, stopping: AbortSignal): Promise<string>;
+  /**
+   * Asks the predictor whose plan is in use.
+   * @throws TradewindError as {@link fetch}
+   */
+  answer(question: Question, stopping: AbortSignal): Promise<Reply>;
+  /** Age of the plan in use when a newer one should have come already; else undefined. ms */
+  overdueMs(): number | undefined;
+  /** Forgets the last plan, so that the next fetch gives it again. */
+  forgetLast(): void;
+  close(): Promise<void>;
+}
+
+export interface OnePredictorOptions extends PlanAgeOptions, PlanClientOptions {}
+
+/** Wishes looked at to tell whether a plan can be read at all. */
+const MAX_TRIED_WISHES = 100;
+
+/** One predictor, and how old its newest plan is. */
+export class OnePredictor implements PlanFetcher {
+  readonly #client: PlanClient;
+  readonly #age: PlanAge;
+  readonly #clock: Clock;
+  readonly #place: PlanClientOptions["place"];
+  /** The newest plan, when it cannot be read, and why. */
+  #unreadable: { readonly tag: string; readonly error: TradewindError } | undefined;
+
+  constructor(predictor: string, options: OnePredictorOptions) {
+    this.#client = new PlanClient(predictor, options);
+    this.#age = new PlanAge(options);
+    this.#clock = options.clock;
+    this.#place = options.place;
+  }
+
+  get address(): string {
+    return this.#client.address;
+  }
+
+  /** Asks for the newest plan without its wishes. @throws as {@link fetch} */
+  async header(stopping: AbortSignal): Promise<ReadPlan["header"]> {
+    const { header } = await this.#read(await this.#client.header(stopping));
+    this.#age.see(header);
+    // The same plan is not fetched again only to find that it cannot be read.
+    if (this.#unreadable?.tag === tagOf(header)) throw this.#unreadable.error;
+    return header;
+  }
+
+  async fetch(stopping: AbortSignal): Promise<FetchedPlan | null> {
+    const body = await this.#client.fetch(stopping);
+    if (body === null) {
+      if (this.#unreadable !== undefined) throw this.#unreadable.error;
+      this.#age.seeAgain();
+      return null;
+    }
+    this.#unreadable = undefined;
+    const plan = await this.#read(body);
+    const madeMs = this.#age.see(plan.header);
+    const error = unreadable(plan, this.address);
+    if (error !== undefined) {
+      this.#unreadable = { tag: tagOf(plan.header), error };
+      throw error;
+    }
+    return { ...plan, madeMs };
+  }
+
+  async model(hash: string, stopping: AbortSignal): Promise<string> {
+    return (await this.#client.model(hash, stopping)).toString("utf8");
+  }
+
+  async answer(question: Question, stopping: AbortSignal): Promise<Reply> {
+    return this.#client.ask(question, stopping);
+  }
+
+  ageMs(): number | undefined {
+    return this.#age.ageMs();
+  }
+
+  overdueMs(): number | undefined {
+    return this.#age.overdueMs();
+  }
+
+  forgetLast(): void {
+    this.#client.forgetLast();
+  }
+
+  async close(): Promise<void> {
+    await this.#client.close();
+  }
+
+  async #read(body: Buffer): Promise<ReadPlan> {
+    const plan = await readPlan(body, `plan from ${this.address}`, () => this.#clock.monotonicMs());
+    const { application, namespace } = plan.header;
+    const place = this.#place;
+    if (place === undefined || (place.name === application && place.namespace === namespace)) return plan;
+    throw new TradewindError(
+      "other-application",
+      `${this.address} gave the plan of '${namespace}/${application}'`,
+    );
+  }
+}
+
+const tagOf = ({ predictorStartedAtMs, sequence }: ReadPlan["header"]): string =>
+  `${predictorStartedAtMs} ${sequence}`;
+
+/** A plan of another release may have a header that we can read and not one wish. */
+function unreadable({ wishes }: ReadPlan, address: string): TradewindError | undefined {
+  let tried = 0;
+  let reason: string | undefined;
+  for (const value of wishes) {
+    const wish = readWish(value);
+    if (!("rejected" in wish)) return undefined;
+    reason ??= wish.rejected.reason;
+    tried += 1;
+    if (tried === MAX_TRIED_WISHES) break;
+  }
+  if (reason === undefined) return undefined;
+  return new TradewindError(
+    "unreadable",
+    `none of the first ${tried} wishes of the plan from ${address} can be read (${reason}); is it of another release?`,
+  );
+}

@@ -1,0 +1,219 @@
+import { RECOMMENDATIONS_SCHEMA } from "@tradewind/core/contract/recommendation.ts";
+import type {
+  DecisionRecord,
+  RecommendationList,
+  ServedApplication,
+  ServedRecommendation,
+} from "@tradewind/core/contract/recommendation.ts";
+import type { Allocation } from "@tradewind/core/contract/plan.ts";
+import type { Reasons } from "@tradewind/core/contract/reason.ts";
+import { codesOf } from "@tradewind/core/contract/reasons.ts";
+import { severityOf } from "@tradewind/core/contract/standing.ts";
+import type { Paint } from "@tradewind/core/terminal/style.ts";
+import { renderTable } from "@tradewind/core/terminal/table.ts";
+import type { Column } from "@tradewind/core/terminal/table.ts";
+import { formatCores, formatMemory } from "@tradewind/kubernetes/objects/quantity.ts";
+import { lastChange } from "../../keep/last-change.ts";
+import { recommendationOf } from "../../keep/recommendation.ts";
+
+const NONE =
+  "No decision yet: the first comes with the first window of requests. 'tradewind doctor' says what is missing.";
+
+/** A head line on the application, a table of the services, and the newest change of each with its reason. */
+export function statusInWords({ recommendations, ...head }: RecommendationList, paint: Paint): string {
+  if (recommendations.length === 0) return [...headsInWords(head, paint), NONE].join("\n\n");
+  const changes = recommendations
+    .flatMap((served) => {
+      const change = lastChange(served.setBy);
+      return change === undefined ? [] : [{ service: served.service, ...change }];
+    })
+    .toSorted((a, b) => b.decidedAtMs - a.decidedAtMs)
+    .map(
+      ({ decidedAtMs, policy, reason, reasons, service, what }) =>
+        `  ${time(decidedAtMs)}  ${service}  ${what} (${policy}): ${reason}${codesAfter(reasons)}`,
+    );
+  const listed =
+    changes.length === 0
+      ? "No size has changed since Tradewind first saw these services."
+      : ["Changes, newest first:", ...changes].join("\n");
+  const refusals = recommendations.flatMap(({ refused, refusedReasons, service }) =>
+    refused === undefined ? [] : [`  ${service}  ${refused}${codesAfter(refusedReasons)}`],
+  );
+  const refusedNow = refusals.length === 0 ? [] : [["Refused now:", ...refusals].join("\n")];
+  return [...headsInWords(head, paint), servicesTable(recommendations, paint), listed, ...refusedNow].join(
+    "\n\n",
+  );
+}
+
+/** The same with a few lines for each service instead of the table. */
+export function serviceStatusInWords({ recommendations, ...head }: RecommendationList, paint: Paint): string {
+  return [...headsInWords(head, paint), ...recommendations.map((served) => serviceInWords(served))].join(
+    "\n\n",
+  );
+}
+
+const headsInWords = (head: Omit<RecommendationList, "recommendations">, paint: Paint): string[] =>
+  head.applications?.map((each) => applicationInWords(each, head.predictor, paint)) ?? [
+    headInWords(head, paint),
+  ];
+
+const COLUMNS: readonly Column[] = [
+  { title: "service" },
+  { title: "namespace" },
+  { title: "ready", align: "right" },
+  { title: "recommended" },
+  { title: "last change" },
+  { title: "level" },
+];
+
+function servicesTable(recommendations: readonly ServedRecommendation[], paint: Paint): string {
+  const rows = recommendations.map((served) => {
+    const { namespace, policy, replicas, replicasReady, service, setBy, valid } = served;
+    const change = lastChange(setBy);
+    const isDue = replicasReady !== undefined && replicasReady !== replicas;
+    return [
+      service,
+      namespace,
+      replicasReady === undefined ? "?" : String(replicasReady),
+      paint(
+        valid ? (isDue ? "yellow" : "green") : "red",
+        `${sizeInWords(served)}${valid ? "" : ", too old"}`,
+      ),
+      change === undefined ? "none" : `${change.what} at ${time(change.decidedAtMs).slice(11)}`,
+      policy,
+    ];
+  });
+  return renderTable(COLUMNS, rows, paint);
+}
+
+/** One of several. */
+function applicationInWords(
+  { name, namespace, ...about }: ServedApplication,
+  { reachable }: RecommendationList["predictor"],
+  paint: Paint,
+): string {
+  const { cause, failedRatio, measuredLatencySeconds, mode, objective, patterns, regret, ...predictor } =
+    about;
+  return headInWords(
+    {
+      schema: RECOMMENDATIONS_SCHEMA,
+      servedAtMs: 0,
+      application: `${namespace}/${name}`,
+      ...(objective && { objective }),
+      ...(mode && { mode }),
+      ...(regret && { regret }),
+      ...(measuredLatencySeconds !== undefined && { measuredLatencySeconds }),
+      ...(failedRatio !== undefined && { failedRatio }),
+      ...(cause && { cause }),
+      ...(patterns && { patterns }),
+      predictor: { reachable, ...predictor },
+    },
+    paint,
+  );
+}
+
+/** Nothing where no objective is known. */
+function standingInWords(
+  head: Pick<ServedApplication, "failedRatio" | "measuredLatencySeconds" | "objective">,
+  paint: Paint,
+): string | undefined {
+  const { failedRatio, measuredLatencySeconds, objective } = head;
+  if (objective === undefined) return undefined;
+  const measured = measuredLatencySeconds === undefined ? "not measured" : ms(measuredLatencySeconds);
+  const failed =
+    failedRatio === undefined ? "" : `, ${Math.round(100 * failedRatio)} % of the requests failed`;
+  const severity = severityOf(head);
+  const tone = severity === undefined ? "dim" : severity > 1 ? "red" : "green";
+  const name = `p${Number((100 * objective.percentile).toFixed(3))}`;
+  return `: ${paint(tone, `${name} ${measured}${failed}`)}, objective ${ms(objective.seconds)}`;
+}
+
+function headInWords(head: Omit<RecommendationList, "recommendations">, paint: Paint): string {
+  const { application = "no application", cause, predictor } = head;
+  const seen = (head.patterns ?? []).map(({ kind, words }) => `Seen: ${words} [${kind}]`);
+  const standing = standingInWords(head, paint);
+  const age = predictor.lastPlanAgeSeconds;
+  const policy =
+    predictor.policy === undefined
+      ? "No plan."
+      : `Policy ${predictor.policy}${age === undefined ? "" : `, ${Math.round(age)} s ago`}: ${predictor.policyReason ?? ""}${codesAfter(predictor.policyReasons)}`;
+  const problem = predictor.problem === undefined ? [] : [`No new plan: ${predictor.problem}`];
+  const why = cause === undefined ? [] : [`Missed since ${time(cause.sinceMs)}: ${cause.summary}`];
+  return [
+    `${application}${standing ?? ""}`,
+    ...why,
+    ...seen,
+    policy,
+    ...problem,
+    ...regretInWords(head),
+  ].join("\n");
+}
+
+/** What ran against what was recommended, where nothing is carried out. */
+function regretInWords({ mode, regret }: Pick<RecommendationList, "mode" | "regret">): string[] {
+  if (regret === undefined || mode === undefined) return [];
+  const { addedCost, missedSeconds, observedSeconds, savedCost, sinceMs } = regret;
+  const missed = `objective missed for ${Math.round(missedSeconds)} s while more was recommended`;
+  const cost = `acting would have saved ${cents(savedCost)} and added ${cents(addedCost)}`;
+  return [`Mode ${mode}, ${Math.round(observedSeconds)} s since ${time(sinceMs)}: ${cost}; ${missed}`];
+}
+
+/** A price, to a tenth of a thousandth of the currency. */
+const cents = (cost: number): string => cost.toFixed(4);
+
+function serviceInWords(served: ServedRecommendation): string {
+  const { namespace, policy, reason, refused, replicasReady = "?", service, setBy, valid } = served;
+  const codes = codesAfter(refused === undefined ? served.reasons : served.refusedReasons);
+  const change = lastChange(setBy);
+  const said =
+    change === undefined
+      ? "none since Tradewind first saw the service"
+      : `${change.what} at ${time(change.decidedAtMs)} (${change.policy}): ${change.reason}${codesAfter(change.reasons)}`;
+  return [
+    `${service} (${namespace}): ${replicasReady} ready, ${sizeInWords(served)} recommended${valid ? "" : ", too old to be served"}`,
+    `  last change  ${said}`,
+    `  now          ${policy}: ${refused ?? reason}${codes}`,
+    ...predictionInWords(served),
+  ].join("\n");
+}
+
+function predictionInWords({ prediction }: ServedRecommendation): string[] {
+  if (prediction === undefined) return [];
+  const { biasRatio, coverageRatio, errorRatio } = prediction;
+  const bias = `${biasRatio < 0 ? "-" : "+"}${percent(Math.abs(biasRatio))}`;
+  return [
+    `  prediction   self time off by ${percent(errorRatio)}, bias ${bias}, ${percent(coverageRatio)} of windows in the interval for 80 %`,
+  ];
+}
+
+/** Decisions that changed a size, newest first, as `/v1/decisions` gives them. */
+export function decisionsInWords(records: readonly DecisionRecord[]): string {
+  const lines = records.map((record) => {
+    const { policy, reason, reasons } = recommendationOf(record);
+    return `  ${time(record.decidedAtMs)}  ${sizeInWords(record.final)} (${policy}): ${reason}${codesAfter(reasons)}`;
+  });
+  return ["Decisions, the one in force first:", ...lines].join("\n");
+}
+
+/** `4 of 600m CPU and 200Mi memory` */
+export function sizeInWords({ cpuCores, memoryBytes, replicas }: Allocation): string {
+  const parts = [
+    String(replicas),
+    ...(cpuCores === undefined ? [] : [`${formatCores(cpuCores)} CPU`]),
+    ...(memoryBytes === undefined ? [] : [`${formatMemory(memoryBytes)} memory`]),
+  ];
+  return parts.length === 1 ? parts.join("") : `${parts[0] ?? ""} of ${parts.slice(1).join(" and ")}`;
+}
+
+/** ` [slo-violated, queue-share]`; nothing where a peer of another release sends no codes. */
+function codesAfter(reasons: Reasons): string {
+  const codes = codesOf(reasons);
+  return codes.length === 0 ? "" : ` [${codes.join(", ")}]`;
+}
+
+const percent = (ratio: number): string => `${Math.round(100 * ratio)} %`;
+
+const ms = (seconds: number): string => `${Math.round(1e3 * seconds)} ms`;
+
+/** To the second, in UTC. */
+const time = (epochMs: number): string => `${new Date(epochMs).toISOString().slice(0, 19)}Z`;

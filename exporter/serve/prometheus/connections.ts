@@ -1,0 +1,42 @@
+import { Counter, Gauge } from "prom-client";
+import type { Registry } from "prom-client";
+import type { ConnectionCounts } from "@tradewind/core/net/connection-limits.ts";
+
+/** Names of ports, and what is counted on each; undefined before it is open. */
+export type ConnectionsByPort = Readonly<Record<string, () => ConnectionCounts | undefined>>;
+
+/** What the limits on connections do; they count, and are read at each scrape. */
+export function registerConnections(registry: Registry, ports: ConnectionsByPort): void {
+  const counted = () =>
+    Object.entries(ports).flatMap(([port, read]) => {
+      const counts = read();
+      return counts === undefined ? [] : [{ port, counts }];
+    });
+  registry.registerMetric(
+    new Gauge({
+      name: "tradewind_exporter_connections",
+      help: "Open connections by port.",
+      labelNames: ["port"],
+      registers: [],
+      collect() {
+        for (const { port, counts } of counted()) this.set({ port }, counts.held);
+      },
+    }),
+  );
+  registry.registerMetric(
+    new Counter({
+      name: "tradewind_exporter_connections_closed_total",
+      help: "Connections closed by a limit: refused, evicted for a new one, or silent from the start.",
+      labelNames: ["port", "reason"],
+      registers: [],
+      collect() {
+        this.reset();
+        for (const { port, counts } of counted()) {
+          for (const reason of ["refused", "evicted", "silent"] as const) {
+            this.inc({ port, reason }, counts[reason]);
+          }
+        }
+      },
+    }),
+  );
+}

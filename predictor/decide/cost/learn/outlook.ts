@@ -1,0 +1,212 @@
+import { NonNegative, EpochMs } from "@tradewind/core/contract/quantity.ts";
+import { z } from "zod";
+import { emptyForesight, foresee, ForesightState, observe } from "../../../forecast/foresight.ts";
+import type { Foreseen, Reach } from "../../../forecast/foresight.ts";
+import { FIRST_RESIDUAL } from "../../../models/queue/profile-state.ts";
+import { RECENT_WINDOWS } from "../../../models/recent-windows.ts";
+
+/** Points that are kept: enough for forecasts made a horizon ago to be judged by what came, in windows of a second. */
+const MOST_POINTS = 400;
+/** Time that a level or a line is fitted to, and least points: as many windows of 15 s as that is. */
+const FITTED_MS = 90_000;
+const FITTED_POINTS = FITTED_MS / 15_000;
+
+/** What happened may happen again within this time: a kill for memory, half of the highest load. */
+export const AGAIN_MS = 3_600_000;
+
+/** A season is asked for the highest load of the horizon and of so much more: some starts take longer than the mean. */
+const MARGIN_MS = 120_000;
+
+export const FORECASTS = ["last", "mean", "line"] as const;
+export type Forecast = (typeof FORECASTS)[number];
+
+/** What is remembered of the load of the whole application. */
+export const OutlookState = z.strictObject({
+  points: z
+    .array(
+      z.strictObject({
+        endMs: EpochMs,
+        perSecond: NonNegative,
+        count: NonNegative,
+        /** More requests failed than may be late: some of the load is requests that came again. */
+        isFailing: z.literal(true).optional(),
+      }),
+    )
+    .max(MOST_POINTS),
+  /** Times that forecasts have been judged. */
+  judged: NonNegative,
+  /** Highest load seen, forgotten by half in {@link AGAIN_MS}. */
+  peakPerSecond: NonNegative.default(0),
+  /** Load of hours, days and weeks, with the seasons found in it. */
+  foresight: ForesightState.default(emptyForesight).catch(emptyForesight),
+  /** Discounted means of the squares of ln(load / forecast a horizon before), and of those of too low forecasts, by kind. */
+  errors: z.record(z.enum(FORECASTS), z.strictObject({ all: NonNegative, under: NonNegative })),
+});
+export type OutlookState = z.infer<typeof OutlookState>;
+
+export function emptyOutlook(): OutlookState {
+  const error = { all: FIRST_RESIDUAL ** 2, under: FIRST_RESIDUAL ** 2 / 2 };
+  return {
+    points: [],
+    judged: 0,
+    peakPerSecond: 0,
+    foresight: emptyForesight(),
+    errors: { last: error, mean: error, line: error },
+  };
+}
+
+/** Load at the horizon as a log-normal time would have it: over that of the last window. */
+export interface LoadOutlook {
+  /** Median of load at the horizon over the load measured in the last window, never under what is known of now. */
+  readonly ratio: number;
+  /** Standard deviation of ln(load at the horizon). */
+  readonly sigma: number;
+  /** Highest load that is reckoned with, over the load measured in the last window: what was seen of late, or the median. */
+  readonly mostRatio: number;
+  /** The forecast that was nearest of late. */
+  readonly forecast: Forecast | "season";
+}
+
+type Points = OutlookState["points"];
+
+/** Least forecast over the last point, so that a logarithm is finite. */
+const LEAST_RATIO = 0.1;
+
+/** Requests per second a time after the last point. */
+function forecastOf(kind: Forecast, points: Points, afterMs: number): number {
+  const last = points.at(-1);
+  if (last === undefined) return 0;
+  const recent = points.filter(({ endMs }) => endMs > last.endMs - FITTED_MS);
+  const fitted = recent.length < FITTED_POINTS ? points.slice(-FITTED_POINTS) : recent;
+  if (kind === "last") return last.perSecond;
+  const mean = fitted.reduce((sum, { perSecond }) => sum + perSecond, 0) / fitted.length;
+  if (kind === "mean" || fitted.length < 3) return mean;
+  const meanMs = fitted.reduce((sum, { endMs }) => sum + endMs, 0) / fitted.length;
+  let [product, square] = [0, 0];
+  for (const { endMs, perSecond } of fitted) {
+    product += (endMs - meanMs) * (perSecond - mean);
+    square += (endMs - meanMs) ** 2;
+  }
+  const slope = square > 0 ? product / square : 0;
+  // What rises goes on rising for about as long as it was seen to, and less and less (Gardner and McKenzie, 1985).
+  const aheadMs = FITTED_MS * -Math.expm1(-afterMs / FITTED_MS);
+  return Math.max(LEAST_RATIO * last.perSecond, mean + slope * (last.endMs + aheadMs - meanMs));
+}
+
+export interface OutlookRequest {
+  readonly horizonMs: number;
+  /** Load seen within this time may be back before capacity that was removed is. */
+  readonly holdMs: number;
+  /** Load counted since the window over that in it; 1 where none was. */
+  readonly surgeRatio: number;
+  /** Seasons may take the place of the load that is held. */
+  readonly usesSeasons: boolean;
+}
+
+/** Requests that a level is the mean of: its standard error is a tenth. */
+export const LEVEL_COUNT = 100;
+
+/** Highest level of the points within a time of the last: each the mean of the points up to it that count as many requests. */
+function heldOf(points: Points, holdMs: number): number {
+  const lastMs = points.at(-1)?.endMs ?? 0;
+  let held = 0;
+  for (let at = points.length - 1; at >= 0 && (points[at]?.endMs ?? 0) > lastMs - holdMs; at -= 1) {
+    let [count, sum, taken] = [0, 0, 0];
+    for (let from = at; from >= 0 && (taken < 2 || count < LEVEL_COUNT); from -= 1) {
+      count += points[from]?.count ?? 0;
+      sum += points[from]?.perSecond ?? 0;
+      taken += 1;
+    }
+    held = Math.max(held, sum / taken);
+  }
+  return held;
+}
+
+const reachOf = (horizonMs: number, holdMs: number): Reach => ({
+  reachMs: horizonMs + MARGIN_MS,
+  holdMs,
+});
+
+/** What a forecast serves: the highest load from now to the horizon, so that load to fall counts as what it is now. */
+const served = (kind: Forecast, points: Points, horizonMs: number): number =>
+  Math.max(forecastOf(kind, points, 0), forecastOf(kind, points, horizonMs));
+
+/**
+ * Takes up the load of one more window, and judges by it the forecasts that were made a horizon before: by the highest load
+ * from then to now, less what chance makes of the count. Once requests do not fail any more, what came while they did is forgotten: some of
+ * it was requests that came again.
+ * @param horizonMs from the end of a window until what is decided on it serves
+ */
+export function observeLoad(
+  state: OutlookState,
+  point: Points[number],
+  { holdMs, horizonMs, windowMs }: { windowMs: number; horizonMs: number; holdMs: number },
+): OutlookState {
+  const isFailing = point.isFailing === true;
+  const before = isFailing ? state.points : state.points.filter((each) => each.isFailing !== true);
+  const points = [...before, point].slice(-MOST_POINTS);
+  const steps = Math.max(1, Math.round(horizonMs / windowMs));
+  const known = points.slice(0, -steps);
+  const peakPerSecond = Math.max(
+    isFailing ? 0 : point.perSecond,
+    state.peakPerSecond * 0.5 ** (windowMs / AGAIN_MS),
+  );
+  const { endMs, perSecond } = point;
+  const load = { startMs: endMs - windowMs, endMs, perSecond };
+  const foresight = observe(state.foresight, load, reachOf(horizonMs, holdMs));
+  if (isFailing || known.length < FITTED_POINTS) return { ...state, points, foresight, peakPerSecond };
+  const since = points.slice(-steps - 1);
+  const highest = since.reduce((most, each) => (each.perSecond > most.perSecond ? each : most), point);
+  if (!(highest.perSecond > 0)) return { ...state, points, foresight, peakPerSecond };
+  const chance = 1 / Math.max(1, highest.count);
+  const judge = (kind: Forecast, { all, under }: OutlookState["errors"][Forecast]) => {
+    const error = Math.log(highest.perSecond / served(kind, known, horizonMs));
+    if (!Number.isFinite(error)) return { all, under };
+    const square = Math.max(0, error ** 2 - chance);
+    const mix = (before: number, now: number): number => before + (now - before) / RECENT_WINDOWS;
+    return { all: mix(all, square), under: mix(under, error > 0 ? square : 0) };
+  };
+  const { last, line, mean } = state.errors;
+  return {
+    points,
+    judged: state.judged + 1,
+    peakPerSecond,
+    foresight,
+    errors: { last: judge("last", last), mean: judge("mean", mean), line: judge("line", line) },
+  };
+}
+
+/** What seasons say of the time until pods serve that are asked for now, and how long that time is taken to be. */
+export function seasonAhead(
+  { foresight }: Pick<OutlookState, "foresight">,
+  { holdMs, horizonMs }: Pick<OutlookRequest, "holdMs" | "horizonMs">,
+): { readonly foreseen: Foreseen | undefined; readonly reachSeconds: number } {
+  const reach = reachOf(horizonMs, holdMs);
+  return { foreseen: foresee(foresight, reach), reachSeconds: reach.reachMs / 1e3 };
+}
+
+/**
+ * Load to be ready for: from the forecast that was nearest of late (the highest of all until they have been judged), and no
+ * less than was seen a moment ago. Load that is forecast to fall counts as what it is now: a forecast adds and never removes.
+ */
+export function outlookOf(
+  { errors, foresight, judged, peakPerSecond, points }: OutlookState,
+  { holdMs, horizonMs, surgeRatio, usesSeasons }: OutlookRequest,
+): LoadOutlook {
+  const forecast = FORECASTS.reduce((best, kind) => (errors[kind].all < errors[best].all ? kind : best));
+  const last = points.at(-1);
+  const sigma = Math.sqrt(2 * errors[forecast].under);
+  if (last === undefined || !(last.perSecond > 0))
+    return { ratio: surgeRatio, sigma, mostRatio: Number.POSITIVE_INFINITY, forecast };
+  const believed = judged < FITTED_POINTS ? FORECASTS : [forecast];
+  const soon = Math.max(
+    surgeRatio * last.perSecond,
+    ...believed.map((kind) => served(kind, points, horizonMs)),
+  );
+  const foreseen = usesSeasons ? seasonAhead({ foresight }, { horizonMs, holdMs }).foreseen : undefined;
+  const ratio = Math.max(soon, foreseen?.perSecond ?? heldOf(points, holdMs)) / last.perSecond;
+  const mostRatio = Math.max(ratio, Math.max(peakPerSecond, foreseen?.mostPerSecond ?? 0) / last.perSecond);
+  return foreseen === undefined
+    ? { ratio, sigma, mostRatio, forecast }
+    : { ratio, sigma: foreseen.sigma, mostRatio, forecast: "season" };
+}

@@ -1,0 +1,103 @@
+import { EpochMs, NodeClassName, NonNegative, ServiceName } from "@tradewind/core/contract/quantity.ts";
+import { z } from "zod";
+import { BURST_COUNT } from "../../../models/queue/cpu-bursts.ts";
+import { ProfileState } from "../../../models/queue/tracked-profile.ts";
+import { HeldSurroundings, shiftHeld } from "../../../models/residual/held.ts";
+import { ClassSpeedMemory } from "../../../nodes/class-speeds.ts";
+import { emptyOutlook, OutlookState } from "./outlook.ts";
+
+/** What lies outside the services of a route, as steady windows have shown it. */
+export const RouteMemory = z.strictObject({
+  route: z.string().max(200),
+  /** Measured less composed tail, seconds, and measured over composed, of steady windows, oldest first. */
+  excessSeconds: z.array(z.number()).max(64),
+  excessRatios: z.array(z.number().positive()).max(64),
+  /** Steady windows seen. */
+  windows: NonNegative,
+  /** Standard deviation of ln(latency) of its requests. */
+  spread: NonNegative,
+  /** Discounted mean of the squares of ln(measured / predicted tail) of steady windows, less chance. */
+  square: NonNegative,
+  /** Requests to each service that one of its requests made when few failed. */
+  visits: z
+    .array(z.strictObject({ service: ServiceName, perRequest: NonNegative }))
+    .max(1_000)
+    .optional(),
+  /** Windows in a row in which it missed its objective and the models did not explain it; absent: none. */
+  unexplainedWindows: NonNegative.optional(),
+});
+export type RouteMemory = z.infer<typeof RouteMemory>;
+
+/** Calls of a service, and the requests of the application that made them. */
+export const Calls = z.strictObject({ calls: NonNegative, requests: NonNegative });
+export type Calls = z.infer<typeof Calls>;
+
+export const ServiceModelMemory = z.strictObject({
+  service: ServiceName,
+  profile: ProfileState,
+  /** Worst surroundings of the last `standSeconds`. */
+  surroundings: HeldSurroundings.optional(),
+  /** End of the last window in which a container was killed for lack of memory. */
+  killedMs: EpochMs.optional(),
+  /** How unevenly its containers ask for their CPU; absent before any with a limit was measured. */
+  bursts: z.array(z.number()).length(BURST_COUNT).readonly().optional(),
+  /** The program that was measured. */
+  revision: z.string().max(253).optional(),
+  /** Windows measured. */
+  windows: NonNegative,
+  calls: Calls.optional(),
+  /** CPU a request of a young container over that of one which is not, >= 1. */
+  warmUpFactor: z.number().min(1).optional(),
+  /** More replicas that were decided on and do not all serve yet. */
+  rising: z.strictObject({ sinceMs: EpochMs, replicas: NonNegative }).optional(),
+  /** CPU of all containers that a miss asked for which the models did not explain, cores, and the end of the last window that did. */
+  grownAtLimit: z.strictObject({ cores: NonNegative, atMs: EpochMs }).optional(),
+  /** Containers by class of their node in the last window: the profile is that of requests on these. Absent where nodes are alike. */
+  onClasses: z.record(NodeClassName, NonNegative).optional(),
+});
+export type ServiceModelMemory = z.infer<typeof ServiceModelMemory>;
+
+/** What the decision by cost carries from one window to the next. */
+export const CostMemory = z.strictObject({
+  outlook: OutlookState,
+  /** End of the last window learnt from; absent in memories of releases that did not note it. */
+  windowEndMs: EpochMs.optional(),
+  /** Time from a decision for more replicas until they serve, as measured, seconds. */
+  startSeconds: NonNegative,
+  routes: z.array(RouteMemory).max(1_000),
+  services: z.array(ServiceModelMemory).max(10_000),
+  /** Absent while nodes of one class only were seen. */
+  classSpeeds: ClassSpeedMemory.optional(),
+});
+export type CostMemory = z.infer<typeof CostMemory>;
+
+export function emptyMemory(startSeconds: number): CostMemory {
+  return { startSeconds, outlook: emptyOutlook(), routes: [], services: [] };
+}
+
+/** The memory after the wall clock was set, with all its times moved. */
+export function shiftMemory(memory: CostMemory, at: (ms: number) => number): CostMemory {
+  const { outlook, services, windowEndMs } = memory;
+  return {
+    ...memory,
+    ...(windowEndMs !== undefined && { windowEndMs: at(windowEndMs) }),
+    outlook: {
+      ...outlook,
+      foresight: outlook.foresight.map((each) => ({
+        ...each,
+        series: { ...each.series, endMs: each.series.endMs > 0 ? at(each.series.endMs) : 0 },
+      })),
+      points: outlook.points.map((each) => Object.assign({}, each, { endMs: at(each.endMs) })),
+    },
+    services: services.map((each) => {
+      const { grownAtLimit, killedMs, profile, rising, surroundings } = each;
+      return Object.assign({}, each, {
+        profile: profile.atMs === undefined ? profile : { ...profile, atMs: at(profile.atMs) },
+        ...(surroundings && { surroundings: shiftHeld(surroundings, at) }),
+        ...(killedMs !== undefined && { killedMs: at(killedMs) }),
+        ...(grownAtLimit && { grownAtLimit: { ...grownAtLimit, atMs: at(grownAtLimit.atMs) } }),
+        ...(rising && { rising: { sinceMs: at(rising.sinceMs), replicas: rising.replicas } }),
+      });
+    }),
+  };
+}

@@ -1,0 +1,125 @@
+import type { Prices } from "@tradewind/core/contract/prices.ts";
+import type { Size } from "../../facts/size.ts";
+import type { ChangeInterval, ContainerPlace } from "../../../models/queue/change-interval.ts";
+import type { StallPlace } from "../../../models/queue/cpu-bursts.ts";
+import type { OwnTime } from "../../../models/queue/tracked-profile.ts";
+import type { FlowGraph } from "../../../models/route/call-graph.ts";
+import type { LoadOutlook } from "../learn/outlook.ts";
+
+/** Rounding slack of sums of steps. */
+export const SLACK = 1e-9;
+
+/**
+ * Self time of one service at a size and a load of each container, requests per second; written into `out`.
+ * @param isTailAlone nothing but `tailSeconds` is asked for
+ */
+export type OwnTimes = (size: Size, loadPerContainer: number, out: OwnTime, isTailAlone?: boolean) => void;
+
+/** How sure the change of a service's self-time tail is from one size and load of a container to another. */
+export type OwnChange = (from: ContainerPlace, to: ContainerPlace) => ChangeInterval;
+
+/** What pods of a service take of the nodes that they are on, by their requests. */
+export interface PodRoom {
+  /** Pods that nodes have taken. */
+  readonly taken: number;
+  /** What a container requests of each core that it is given. */
+  readonly requestRatio: number;
+  /** What the other containers of a pod request together, cores. */
+  readonly sidecarCores: number;
+}
+
+/** A service whose pods are all on nodes of one class. */
+export interface Elsewhere {
+  readonly nodeClass: string;
+  /** ln of CPU seconds a request there over those of the pods that run. */
+  readonly log: number;
+  readonly own: OwnTimes;
+  /** CPU that nodes of the class have left, cores. */
+  readonly roomCores: number;
+  /** Fewest replicas that the service may have. */
+  readonly leastReplicas: number;
+  /** Containers that run, by class of their node. */
+  readonly mix: ReadonlyMap<string, number>;
+}
+
+/** One service as the decision sees it. */
+export interface ServiceToSize {
+  readonly name: string;
+  /** Load of the whole service in the last window, requests per second. */
+  readonly requestsPerSecond: number;
+  /** What it has been asked to be: changes from here have a price of their own. */
+  readonly base: Size;
+  readonly floor: Size;
+  readonly ceiling: Size;
+  /** Steps of a container's CPU, cores; 0 where it cannot be changed. */
+  readonly stepCpuCores: number;
+  /** CPU a request of a container that has just started over that of others; absent: not known. */
+  readonly warmUpFactor?: number | undefined;
+  /** CPU of a container that runs, cores. */
+  readonly runningCores?: number;
+  /** What its pods take of nodes; absent where it has no workload here. */
+  readonly pods?: PodRoom;
+  /** Share of its requests that its CPU quota alone takes over an objective; absent where it has no CPU limit. */
+  readonly stalled?: (place: StallPlace) => number;
+  /** Absent where it has no model: then its own time stays as measured. */
+  readonly own?: OwnTimes;
+  /** By node class; absent where all nodes are equally fast. Nothing of it decides. */
+  readonly elsewhere?: readonly Elsewhere[];
+  /** How sure a change of its own time is; absent where no profile says it. */
+  readonly ownChange?: OwnChange;
+  readonly measured: { readonly meanSeconds: number; readonly tailSeconds: number };
+}
+
+/** One route as the decision sees it. */
+export interface RouteToHold {
+  readonly graph: FlowGraph;
+  /** Share of all requests, [0, 1], times the route's weight. */
+  readonly share: number;
+  readonly objectiveSeconds: number;
+  /** What is measured beyond what the services take, seconds, and the factor where they take less than composed. */
+  readonly excessSeconds: number;
+  readonly factor: number;
+  /** Standard deviation of ln(latency) of its requests. */
+  readonly spread: number;
+  /** Standard deviation of ln(measured over composed of what its services took). */
+  readonly sigma: number;
+}
+
+/** A load that may come, over that of the last window, and its probability. */
+export interface LoadPoint {
+  readonly factor: number;
+  readonly weight: number;
+}
+
+/** Three points that have the mean, variance and first five moments of a normal ln(load) (Gauss and Hermite). */
+export function loadPoints({ mostRatio, ratio, sigma }: LoadOutlook): readonly LoadPoint[] {
+  const step = Math.sqrt(3) * sigma;
+  return [
+    { factor: ratio, weight: 2 / 3 },
+    { factor: Math.min(mostRatio, ratio * Math.exp(step)), weight: 1 / 6 },
+    { factor: ratio * Math.exp(-step), weight: 1 / 6 },
+  ];
+}
+
+export interface CostOptions {
+  readonly prices: Prices;
+  /** Price per hour of using up the error budget of all routes once. */
+  readonly missPerHour: number;
+  /** Share of requests that may be over the objective. */
+  readonly budget: number;
+  /** Standard normal quantile of the objective's percentile. */
+  readonly quantile: number;
+  readonly loads: readonly LoadPoint[];
+  /** Share of a container's price per hour that adding or removing one costs. */
+  readonly changeRatio: number;
+  /** Share of the time that counts in which containers still have the CPU that a smaller size takes from them. */
+  readonly lateRatio: number;
+  /** Share of the time for which a decision stands in which what it adds warms up. */
+  readonly warmUpRatio: number;
+}
+
+/** The same at another load: all that may come is this many times as much. */
+export const atLoad = (options: CostOptions, ratio: number): CostOptions => ({
+  ...options,
+  loads: options.loads.map(({ factor, weight }) => ({ factor: ratio * factor, weight })),
+});

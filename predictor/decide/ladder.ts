@@ -1,0 +1,30 @@
+import { withSizes } from "./advice.ts";
+import { courseOf } from "./course.ts";
+import { factsOf } from "./window-facts.ts";
+import { NO_MODELS } from "./facts/evidence.ts";
+import type { Models } from "./facts/evidence.ts";
+import type { PolicyInputs, PolicyOutcome } from "./inputs.ts";
+import { climb } from "./levels.ts";
+import { planOf } from "./plan.ts";
+import { remember } from "./remember.ts";
+
+/**
+ * One decision: from the state before and what was measured to the state after and a wish for each service. Pure: equal
+ * inputs give equal outcomes. The highest level that can decide does.
+ * @param models gives back the models that the evidence names
+ */
+export function decide(inputs: PolicyInputs, models: Models = NO_MODELS): PolicyOutcome {
+  const facts = factsOf(inputs, models);
+  const { cost, decision, reasons } = climb(facts);
+  const { policy, sensitivities, whatIf } = decision;
+  const course = courseOf(decision.course, facts.context);
+  const targets = withSizes(facts, decision);
+  return {
+    state: { ...remember(facts, targets, course), ...(cost && { cost }) },
+    ...(facts.slo && { slo: facts.slo }),
+    ...(sensitivities && { sensitivities }),
+    ...(whatIf && { whatIf }),
+    queues: facts.observations.flatMap(({ queue }) => (queue === undefined ? [] : [queue])),
+    plan: planOf(facts, { course, policy, reasons, targets }),
+  };
+}

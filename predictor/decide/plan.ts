@@ -1,0 +1,55 @@
+import type { PolicyName } from "@tradewind/core/contract/plan.ts";
+import type { Reason } from "@tradewind/core/contract/reason.ts";
+import { contentHash } from "@tradewind/core/values/hash.ts";
+import { inWords } from "@tradewind/core/contract/reasons.ts";
+import type { Facts } from "./window-facts.ts";
+import type { DecidedPlan } from "./inputs.ts";
+import type { Course } from "./facts/state.ts";
+import { failingRatio } from "./facts/verdict.ts";
+import type { Targets } from "./facts/target.ts";
+import { flowFacts, toWish } from "./wish.ts";
+
+/** What was decided, and by which level. */
+export interface Decided {
+  readonly policy: PolicyName;
+  readonly reasons: readonly Reason[];
+  readonly course: Course;
+  readonly targets: Targets;
+}
+
+/** Characters of a reason. */
+const MOST_CHARACTERS = 500;
+
+/** The decision as it is published. */
+export function planOf(
+  { context, inputs, objective, observations, verdict }: Facts,
+  { course, policy, reasons, targets }: Decided,
+): DecidedPlan {
+  const { application, nowMs, windowSet } = context;
+  const { surgeRatio } = inputs;
+  const failedRatio = failingRatio(verdict);
+  const windowHash = contentHash(surgeRatio === undefined ? windowSet : [windowSet, surgeRatio]);
+  const accuracies = new Map(
+    (inputs.profiles ?? []).flatMap(({ accuracy, service }) =>
+      accuracy === undefined ? [] : [[service, accuracy] as const],
+    ),
+  );
+  const startSeconds = inputs.state.cost?.startSeconds;
+  const measured = { accuracies, startSeconds };
+  const facts = { context, verdict, windowHash, objective, course, ...measured, ...flowFacts(verdict) };
+  return {
+    application: application.name,
+    namespace: application.namespace,
+    plannedAtMs: nowMs,
+    policy,
+    policyReason: inWords(reasons, MOST_CHARACTERS),
+    policyReasons: [...reasons],
+    objective: { percentile: objective.percentile, seconds: objective.tailSeconds },
+    ...(verdict.tailSeconds !== undefined && { measuredLatencySeconds: verdict.tailSeconds }),
+    ...(failedRatio !== undefined && { failedRatio }),
+    wishes: observations.flatMap((observation) => {
+      const target = targets.get(observation.service);
+      return target === undefined ? [] : [toWish(observation, target, facts)];
+    }),
+  };
+}

@@ -1,0 +1,53 @@
+import type { Reason } from "@tradewind/core/contract/reason.ts";
+import { flowObjective } from "./facts/objective.ts";
+import type { FlowObjective } from "./facts/objective.ts";
+import type { PolicyInputs } from "./inputs.ts";
+import type { Models } from "./facts/evidence.ts";
+import { missingTraffic } from "./facts/missing.ts";
+import { observe } from "./facts/observation.ts";
+import type { DecisionContext, Observation } from "./facts/observation.ts";
+import { judge, sloStanding } from "./facts/verdict.ts";
+import type { SloStanding, Verdict } from "./facts/verdict.ts";
+import { trafficReasons } from "./facts/reasons.ts";
+import { afterGap } from "./state.ts";
+
+/** What a window shows: everything that the policy levels decide from. */
+export interface Facts {
+  readonly inputs: PolicyInputs;
+  readonly models: Models;
+  readonly context: DecisionContext;
+  /** One for each service with a workload, by name. */
+  readonly observations: readonly Observation[];
+  readonly objective: FlowObjective;
+  readonly verdict: Verdict;
+  /** Absent without traffic. */
+  readonly slo: SloStanding | undefined;
+}
+
+export function factsOf(inputs: PolicyInputs, models: Models): Facts {
+  const { application, nowMs, settings, windowSet } = inputs;
+  const state = afterGap(inputs.state, windowSet);
+  const objective = flowObjective(application.objective);
+  const verdict = judge(windowSet.flows, application.entry, objective, settings, state.flows);
+  const slo = sloStanding(verdict, objective);
+  const missing = missingTraffic(windowSet, verdict, application.namespace);
+  const context: DecisionContext = { application, settings, state, windowSet, missing, nowMs };
+  return { inputs, models, context, observations: observe(context), objective, verdict, slo };
+}
+
+/** Why the latency of users' requests is not known; none when it is. */
+export function latencyGap({ context, verdict }: Facts): readonly Reason[] {
+  const { application, missing, windowSet } = context;
+  if (verdict.flows.length > 0) return [];
+  if (windowSet.flows.length === 0) return [{ code: "no-user-trace" }, ...trafficReasons(missing)];
+  const entries = [...new Set(windowSet.flows.map(({ entryService }) => entryService))].sort().slice(0, 5);
+  return [{ code: "entry-not-traced", entry: application.entry, tracedEntries: entries }];
+}
+
+/** Why the CPU demand of no service is known; none when that of one is. */
+export function cpuGap({ context, observations }: Facts): readonly Reason[] {
+  if (observations.some(({ need }) => need !== undefined)) return [];
+  const isEmpty = observations.length === 0;
+  const { namespace } = context.application;
+  return isEmpty ? [{ code: "no-workloads", namespace }] : [{ code: "cpu-unknown" }];
+}

@@ -1,0 +1,66 @@
+import { gunzipSync, gzipSync } from "node:zlib";
+import type { Explanation } from "@tradewind/core/contract/explanation.ts";
+import type { Reasoned } from "../../answers/reason/explain.ts";
+import type { Sketch } from "../../answers/reason/sketch.ts";
+import type { Judgeable } from "./accuracy-tracker.ts";
+import type { Consulted } from "./consulting.ts";
+
+/** An explanation with what models made of it. */
+interface Answered extends Judgeable {
+  readonly answers: Consulted["answers"];
+}
+
+interface Kept extends Answered {
+  /** Every signal of every service, which may be megabytes: gzipped JSON. */
+  readonly packedSketch: Buffer;
+  readonly bytes: number;
+}
+
+/** Explanations of missed objectives, oldest first; the oldest make room. */
+export class KeptExplanations {
+  readonly #maxCount: number;
+  readonly #maxBytes: number;
+  #all: readonly Kept[] = [];
+
+  /** @param maxBytes the newest is kept however large it is */
+  constructor(maxCount: number, maxBytes: number) {
+    this.#maxCount = maxCount;
+    this.#maxBytes = maxBytes;
+  }
+
+  get all(): readonly Kept[] {
+    return this.#all;
+  }
+
+  add({ explanation, sketch }: Reasoned): void {
+    const answered = { explanation, opinions: [], answers: [] };
+    this.#keep([...this.#all, weighed(answered, gzipSync(JSON.stringify(sketch)))]);
+  }
+
+  /** @param made is replaced by `answered`, where it is still kept */
+  replace(made: Explanation, answered: Answered): void {
+    this.#keep(
+      this.#all.map((each) => (each.explanation === made ? weighed(answered, each.packedSketch) : each)),
+    );
+  }
+
+  #keep(all: readonly Kept[]): void {
+    let bytes = all.reduce((sum, each) => sum + each.bytes, 0);
+    this.#all = all.filter((each, at) => {
+      const left = all.length - at;
+      const isKept = left === 1 || (left <= this.#maxCount && bytes <= this.#maxBytes);
+      bytes -= each.bytes;
+      return isKept;
+    });
+  }
+}
+
+const weighed = (answered: Answered, packedSketch: Buffer): Kept => ({
+  ...answered,
+  packedSketch,
+  bytes: packedSketch.length + JSON.stringify(answered).length,
+});
+
+/** The state that an explanation cites. */
+export const sketchOf = ({ packedSketch }: Pick<Kept, "packedSketch">): Sketch =>
+  JSON.parse(gunzipSync(packedSketch).toString()) as Sketch;

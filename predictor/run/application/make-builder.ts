@@ -1,0 +1,59 @@
+import type { Application } from "@tradewind/core/contract/application.ts";
+import type { WorkloadList } from "@tradewind/core/contract/workload.ts";
+import { DEFAULT_WINDOW_LIMITS } from "../../window/limits.ts";
+import { WindowBuilder } from "../../window/window-builder.ts";
+import type { OwnParts, SharedParts } from "./parts.ts";
+
+/** Spans that are asked for come a window and its grace late, and may have begun before. */
+const PAST_SECONDS = 120;
+/** What each of several applications may hold of that which bounds the memory of a process. */
+export const SHARE_OF_SEVERAL = 1 / 8;
+
+/** Makes the windows of one application. */
+export function makeBuilder(
+  { options, sections, several }: SharedParts,
+  { application, current, workloads }: OwnParts,
+): WindowBuilder {
+  const { windowSeconds, graceSeconds } = options;
+  const { assumedSamplingRatio, maxSpanWeight } = sections.sources.otlp;
+  const pulled = sections.sources.jaeger.length + sections.sources.tempo.length > 0;
+  const share = several ? SHARE_OF_SEVERAL : 1;
+  return new WindowBuilder({
+    windowSeconds,
+    namespace: application.namespace,
+    traceGraceSeconds: graceSeconds,
+    assumedSamplingRatio,
+    maxSpanWeight,
+    maxOpenTraces: DEFAULT_WINDOW_LIMITS.maxOpenTraces * share,
+    maxOpenSpans: DEFAULT_WINDOW_LIMITS.maxOpenSpans * share,
+    ...(pulled ? { maxPastSeconds: PAST_SECONDS + windowSeconds + graceSeconds } : {}),
+    hashSeed: Math.floor(Math.random() * 2 ** 32),
+    objectiveSeconds: () => {
+      const objective = current()?.objective;
+      return objective && objective.milliseconds / 1e3;
+    },
+    knownServices: () => knownServices(current(), workloads()),
+    probePaths: () => probePaths(workloads()),
+  });
+}
+
+/** The paths by service. */
+function probePaths(list: WorkloadList | undefined): ReadonlyMap<string, readonly string[]> | undefined {
+  if (list === undefined) return undefined;
+  const paths = new Map<string, readonly string[]>();
+  for (const each of list.workloads) {
+    if (each.probePaths !== undefined)
+      paths.set(each.service, [...(paths.get(each.service) ?? []), ...each.probePaths]);
+  }
+  return paths;
+}
+
+/** Services that the application names or that have a workload. */
+function* knownServices(
+  application: Application | undefined,
+  list: WorkloadList | undefined,
+): Generator<string> {
+  if (application !== undefined) yield application.entry;
+  for (const { name } of application?.services ?? []) yield name;
+  for (const { service } of list?.workloads ?? []) yield service;
+}

@@ -1,0 +1,47 @@
+import type { Clock } from "@tradewind/core/process/clock.ts";
+import type { Application } from "@tradewind/core/contract/application.ts";
+import type { WorkloadList } from "@tradewind/core/contract/workload.ts";
+import type { Logger } from "@tradewind/core/process/log.ts";
+import type { ModelConnection } from "../../answers/language-model/model.ts";
+import type { Webhook } from "../../answers/language-model/webhook.ts";
+import type { ModelTrainer } from "../../learn/model-trainer.ts";
+import type { StudentTrainer } from "../../learn/students/live-students.ts";
+import type { PredictorMetrics } from "../process/metrics.ts";
+import type { PredictorOptions } from "../process/options.ts";
+import type { NodeRoom } from "../../nodes/node-room.ts";
+import type { ContainerRates } from "../../sources/container-rates.ts";
+import type { Sections } from "../../sources/sources-config.ts";
+
+/** What all applications of one predictor have in common. */
+export interface SharedParts {
+  readonly options: PredictorOptions & { readonly graceSeconds: number };
+  readonly sections: Sections;
+  readonly rates: Pick<ContainerRates, "over">;
+  readonly nodes: NodeRoom;
+  readonly trainer: ModelTrainer & StudentTrainer;
+  readonly metrics: PredictorMetrics;
+  /** Told why objectives are missed; absent: nobody is. */
+  readonly webhook: Webhook | undefined;
+  /** A language model that is asked why too; absent: none. */
+  readonly reasoner: ModelConnection | undefined;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** More than one may be planned: each has its share of memory, and series with its name. */
+  readonly several: boolean;
+}
+
+/** One application as its predictor finds it. */
+export interface OwnParts {
+  /** At the start; its name and namespace stay. */
+  readonly application: Application;
+  /** As of now; undefined once it was deleted. */
+  readonly current: () => Application | undefined;
+  /** What runs of it. */
+  readonly workloads: () => WorkloadList | undefined;
+  /** All that is known to run, other applications' too: it takes room on the nodes; absent: {@link workloads} is all. */
+  readonly onNodes?: (() => WorkloadList | undefined) | undefined;
+  /** Where its state is kept; absent: nowhere. */
+  readonly directory: string | undefined;
+  /** How many applications have `store.maxBytes` between them; absent: this one has them alone. */
+  readonly sharers?: (() => number) | undefined;
+}

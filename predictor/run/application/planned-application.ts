@@ -1,0 +1,363 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { Application } from "@tradewind/core/contract/application.ts";
+import { describeError } from "@tradewind/core/values/errors.ts";
+import type { ApplicationContext } from "@tradewind/core/contract/context.ts";
+import { ApplicationMetrics } from "./application-metrics.ts";
+import { contextOf } from "./context.ts";
+import { ExplanationMetrics } from "../../answers/language-model/metrics.ts";
+import { Explaining } from "./explaining.ts";
+import { Deciding } from "./deciding.ts";
+import { Gathering, NOTHING_GATHERED } from "./gathering.ts";
+import { History } from "./history.ts";
+import { InputsArchive } from "./inputs-archive.ts";
+import type { Learning } from "../../learn/learning.ts";
+import { LearningMetrics } from "../../learn/metrics.ts";
+import { LastMeasured } from "../../answers/latest/last-measured.ts";
+import { startLearning } from "../../learn/start.ts";
+import { LoadForecasts, registerForecastMetrics } from "./load-forecasts.ts";
+import { firstState, openIncidents, openMemory } from "./memory.ts";
+import type { IncidentMemory, Memory } from "./memory.ts";
+import { PatternWatch, registerPatternMetrics } from "./pattern-watch.ts";
+import { Proposing } from "./proposing.ts";
+import { registerNodeClassMetrics } from "../../answers/placement/metrics.ts";
+import { Placing } from "../../answers/placement/placing.ts";
+import { makeBuilder, SHARE_OF_SEVERAL } from "./make-builder.ts";
+import type { OwnParts, SharedParts } from "./parts.ts";
+import { Published } from "./published.ts";
+import { LastSensitivities } from "../../answers/latest/last-sensitivities.ts";
+import { registerSensitivityMetrics } from "../../answers/latest/sensitivity-metrics.ts";
+import type { Gathered } from "../../sources/combine-windows.ts";
+import { registerEndpointMetrics } from "../../sources/endpoint-metrics.ts";
+import { PUSHED, SpanOrigins } from "../../sources/span-origins.ts";
+import { LiveStudents } from "../../learn/students/live-students.ts";
+import { countArrivals, SurgeWatch } from "./surge-watch.ts";
+import { LastWhatIf } from "../../answers/latest/last-what-if.ts";
+import type { ClosedWindow } from "./window-clock.ts";
+import type { ArrivalCounter } from "../../window/arrival-counter.ts";
+import type { AddResult } from "../../window/drops.ts";
+import type { Interval } from "../../window/interval.ts";
+import type { SpanBatch } from "../../window/span.ts";
+import type { WindowBuilder } from "../../window/window-builder.ts";
+
+const ARCHIVED_INPUTS = 64;
+const ARCHIVED_BYTES = 64 * 1024 * 1024;
+/** Explanations of missed objectives. */
+const EXPLAINED_BYTES = 32 * 1024 * 1024;
+
+/**
+ * One application that is planned: its windows, its models, its history, what the policies remember of it, and its plan. Nothing
+ * of it is shared with another one, and nothing that goes wrong with it shows in another one.
+ */
+export class PlannedApplication {
+  readonly application: Application;
+  readonly published: Published;
+  readonly archive: InputsArchive;
+  readonly sensitivities: LastSensitivities;
+  readonly whatIf = new LastWhatIf();
+  readonly proposing: Proposing;
+  readonly placing = new Placing();
+  readonly measured = new LastMeasured();
+  readonly forecasts: LoadForecasts;
+  readonly patterns: PatternWatch;
+  readonly explaining: Explaining;
+  readonly metrics: ApplicationMetrics;
+  readonly history: History;
+  readonly learningMetrics: LearningMetrics;
+  private readonly shared: SharedParts;
+  private readonly own: OwnParts;
+  private readonly memory: Memory;
+  private readonly origins = new SpanOrigins();
+  private readonly builder: WindowBuilder;
+  private readonly arrivals: ArrivalCounter;
+  private readonly gathering: Gathering | undefined;
+  private readonly ends: (() => Promise<void> | void)[];
+  private learning: Learning | undefined;
+  private readonly students: LiveStudents;
+  private deciding: Deciding | undefined;
+
+  private constructor(
+    shared: SharedParts,
+    own: OwnParts,
+    { incidents, memory }: { readonly memory: Memory; readonly incidents: IncidentMemory },
+    ends: PlannedApplication["ends"],
+  ) {
+    const { clock, log, options, sections, several } = shared;
+    this.shared = shared;
+    this.own = own;
+    this.memory = memory;
+    this.ends = ends;
+    this.application = own.application;
+    this.published = new Published(clock);
+    this.archive = new InputsArchive(ARCHIVED_INPUTS, ARCHIVED_BYTES * (several ? SHARE_OF_SEVERAL : 1));
+    this.metrics = new ApplicationMetrics(clock, options.policy);
+    const { registry } = this.metrics;
+    const { name, namespace } = own.application;
+    if (several) this.metrics.labelWith({ namespace, application: name });
+    this.learningMetrics = new LearningMetrics(registry);
+    this.sensitivities = new LastSensitivities(() => clock.monotonicMs());
+    registerSensitivityMetrics(registry, { last: this.sensitivities, log });
+    this.forecasts = new LoadForecasts(options.settings.cost);
+    registerForecastMetrics(registry, { forecasts: this.forecasts, log });
+    this.patterns = new PatternWatch(log);
+    registerPatternMetrics(registry, this.patterns);
+    registerNodeClassMetrics(registry, this.placing);
+    this.explaining = this.makeExplaining(incidents);
+    this.proposing = this.makeProposing();
+    const { graceSeconds, windowSeconds } = options;
+    this.builder = makeBuilder(shared, own);
+    this.metrics.follow(() => this.builder.totals(), graceSeconds);
+    this.arrivals = countArrivals(() => own.current()?.entry, {
+      graceMs: 1e3 * graceSeconds,
+      windowMs: 1e3 * windowSeconds,
+    });
+    this.gathering = this.makeGathering();
+    const { store } = sections;
+    const { directory: state, sharers } = own;
+    this.history = new History({ state, store, sharers, windowSeconds, clock, log, registry });
+    ends.push(async () => this.history.stop());
+    this.students = new LiveStudents({
+      namespace,
+      name,
+      trainer: shared.trainer,
+      store: this.history.store,
+      metrics: this.learningMetrics,
+      log,
+    });
+    ends.push(async () => this.students.stop());
+  }
+
+  /** Reads back what is kept of it. From now on it takes spans. */
+  static async open(shared: SharedParts, own: OwnParts): Promise<PlannedApplication> {
+    const { clock, log, metrics } = shared;
+    const ends: PlannedApplication["ends"] = [];
+    const { application, directory } = own;
+    const parts = { application, directory, metrics, clock, log, ends };
+    const kept = { memory: await openMemory(parts), incidents: await openIncidents(parts) };
+    return new PlannedApplication(shared, own, kept, ends);
+  }
+
+  /** What its policies remember, as JSON; undefined before the first decision. */
+  remembered(): string | undefined {
+    return this.memory.text();
+  }
+
+  /** Begins to learn and to decide. @param askPeers gives what the peers remember, see {@link firstState} */
+  async begin(askPeers: () => Promise<readonly string[]>): Promise<void> {
+    const { clock, log, nodes, options, rates } = this.shared;
+    const { application, current, onNodes, workloads } = this.own;
+    const state = this.memory.restored ?? firstState({ application, clock, log }, await askPeers());
+    this.learning = this.learn();
+    const { learning, learningMetrics } = this;
+    const surges: SurgeWatch = new SurgeWatch({
+      arrivals: this.arrivals,
+      lastWindow: () => deciding.lastWindow,
+      onSurge: (ratio) => deciding.surge(ratio),
+      graceMs: 1e3 * options.graceSeconds,
+      clock,
+    });
+    const deciding: Deciding = new Deciding({
+      application: current,
+      options: { choice: options.policy, settings: options.settings },
+      state,
+      builder: this.builder,
+      origins: this.origins,
+      rates,
+      workloads,
+      onNodes,
+      nodes,
+      published: this.published,
+      sensitivities: this.sensitivities,
+      whatIf: this.whatIf,
+      placing: this.placing,
+      measured: this.measured,
+      explaining: this.explaining,
+      patterns: this.patterns,
+      archive: this.archive,
+      metrics: this.metrics,
+      students: this.students,
+      surgeSince: (window) => surges.since(window),
+      clock,
+      log,
+      onState: (now) => {
+        this.memory.keep(now);
+        this.forecasts.adopt(now);
+      },
+      onWindows: (set) => this.history.store.append(set),
+      onChanges: (changes) => {
+        for (const change of changes) this.history.store.appendDecision(change);
+      },
+      ...(learning && { learning, onTailError: (ratio) => learningMetrics.tailPredicted(ratio) }),
+    });
+    this.deciding = deciding;
+    this.ends.push(() => surges.stop());
+    surges.start();
+    const learnPast = (): void => void this.learnPast(deciding);
+    learnPast();
+    this.history.backfill(this.gathering?.sources.prometheus ?? [], learnPast);
+  }
+
+  /** Gives the decision the load of the past that is in the store. Never throws: it is decided without. */
+  private async learnPast(deciding: Deciding): Promise<void> {
+    const { entry, name, namespace } = this.own.current() ?? this.application;
+    try {
+      deciding.learnPast(await this.history.loadOf(entry, namespace));
+    } catch (error) {
+      const problem = describeError(error);
+      this.shared.log.warn({ name, namespace, problem }, "seasons are learnt without the load of the past");
+    }
+  }
+
+  /** All that is known of it now; undefined before the first plan. */
+  context(): ApplicationContext | undefined {
+    const [plan, windowSet] = [this.published.plan(), this.published.windows()];
+    if (plan === undefined || windowSet === undefined) return undefined;
+    return contextOf({
+      application: this.own.current() ?? this.application,
+      plan,
+      windowSet,
+      sketch: this.explaining.sketch(),
+      patterns: this.patterns.patterns(),
+      forecast: this.forecasts.latest(),
+      incidents: this.explaining.incidents(),
+    });
+  }
+
+  /** Takes spans that were pushed. */
+  take(batch: SpanBatch): AddResult {
+    const { clock } = this.shared;
+    const nowMs = clock.nowMs();
+    this.origins.note(PUSHED, batch, clock.monotonicMs());
+    const result = this.builder.add(batch, nowMs);
+    // After the builder, which puts the weights of the spans right.
+    this.arrivals.add(batch, nowMs);
+    return result;
+  }
+
+  /** Asks its sources about a window. Never throws. */
+  async gather(interval: Interval): Promise<Gathered> {
+    return (await this.gathering?.gather(interval)) ?? NOTHING_GATHERED;
+  }
+
+  /** Whether its sources have to be asked. */
+  get isGathering(): boolean {
+    return this.gathering !== undefined;
+  }
+
+  /**
+   * Decides on a window that is over. Never throws, so that the next application has its turn.
+   * @param isCurrent whether the window still counts: the clock may be set meanwhile
+   */
+  async decide(
+    window: ClosedWindow,
+    gathered: Gathered,
+    missing: readonly string[],
+    isCurrent: () => boolean,
+  ): Promise<void> {
+    const { clock, log } = this.shared;
+    try {
+      // Requests and other traffic are served between two steps.
+      for (const _ of this.builder.prepare(window.endMs, () => clock.nowMs())) await nextTurn();
+      if (isCurrent()) this.deciding?.close(window, gathered, missing);
+    } catch (error) {
+      const { name, namespace } = this.application;
+      this.metrics.planFailed();
+      log.error({ name, namespace, problem: describeError(error) }, "no plan for this window");
+    }
+  }
+
+  clockStepped(stepMs: number): void {
+    this.builder.restart();
+    this.arrivals.clear();
+    this.deciding?.clockStepped(stepMs);
+    this.published.doubt("the wall clock was set, and no window has closed since");
+  }
+
+  /** The file of a model in use, or of one that was. */
+  modelText(hash: string): string | undefined {
+    return this.students.text(hash) ?? this.learning?.modelText(hash);
+  }
+
+  async stop(): Promise<void> {
+    for (const end of this.ends.splice(0).reverse()) await end();
+  }
+
+  private makeExplaining(incidents: IncidentMemory): Explaining {
+    const { clock, log, reasoner, several, webhook } = this.shared;
+    const { name, namespace } = this.application;
+    const explaining: Explaining = new Explaining({
+      monotonicMs: () => clock.monotonicMs(),
+      log,
+      maxKeptBytes: EXPLAINED_BYTES * (several ? SHARE_OF_SEVERAL : 1),
+      patterns: () => this.patterns.patterns(),
+      incidents,
+      model: reasoner,
+      onOpinion: (opinion) => metrics.answered(opinion),
+      onJudged: (judgement) => metrics.judged(judgement),
+      onExecuted: (agreed) => metrics.executed(agreed),
+      onExplained: (explanation) => {
+        const { causes, summary } = explanation;
+        metrics.explained(explanation);
+        webhook?.tell(explanation);
+        const cause = causes[0] && { service: causes[0].service, type: causes[0].type };
+        log.info({ application: name, namespace, ...cause, summary }, "the objective is missed");
+      },
+    });
+    const metrics = new ExplanationMetrics(this.metrics.registry, () => explaining.current());
+    return explaining;
+  }
+
+  private makeProposing(): Proposing {
+    const { name, namespace } = this.application;
+    return new Proposing({
+      application: () => this.own.current() ?? this.application,
+      last: () => this.whatIf.last,
+      isMissed: () => this.explaining.current() !== undefined,
+      similarities: () => {
+        const { nearest = [] } = this.explaining.current()?.precedents ?? {};
+        return nearest.map(({ similarity }) => similarity);
+      },
+      course: (sinceMs) => this.measured.course({ application: name, namespace }, sinceMs).points,
+      nowMs: () => this.shared.clock.nowMs(),
+      registry: this.metrics.registry,
+    });
+  }
+
+  private learn(): Learning | undefined {
+    const { clock, log, options, trainer } = this.shared;
+    const { policy: choice, settings, windowSeconds } = options;
+    const learning = startLearning({
+      choice,
+      trainer,
+      namespace: this.application.namespace,
+      application: this.own.current,
+      windowSeconds,
+      youngSeconds: settings.cost.youngSeconds,
+      store: this.history.store,
+      metrics: this.learningMetrics,
+      clock,
+      log,
+    });
+    this.ends.push(async () => learning?.stop());
+    return learning;
+  }
+
+  /** The sources that have to be asked; undefined when there are none. */
+  private makeGathering(): Gathering | undefined {
+    const { clock, log, options, sections } = this.shared;
+    const { prometheus, jaeger, tempo } = sections.sources;
+    if (prometheus.length + jaeger.length + tempo.length === 0) return undefined;
+    const gathering = new Gathering({
+      config: sections.sources,
+      application: this.application,
+      current: this.own.current,
+      windowSeconds: options.windowSeconds,
+      builder: this.builder,
+      origins: this.origins,
+      clock,
+      log,
+    });
+    registerEndpointMetrics(this.metrics.registry, () => gathering.health());
+    this.ends.push(async () => gathering.stop());
+    return gathering;
+  }
+}
