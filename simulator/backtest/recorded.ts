@@ -1,7 +1,11 @@
 import { costPerHour } from "@tradewind/core/contract/prices.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
-import { allocatedCpuCores, allocatedMemoryBytes, mainContainers } from "@tradewind/core/measure/main-containers.ts";
+import {
+  allocatedCpuCores,
+  allocatedMemoryBytes,
+  mainContainers,
+} from "@tradewind/core/measure/main-containers.ts";
 import type { FittedHistory } from "./fitted.ts";
 import { flowOf, overRatio } from "./route-model.ts";
 

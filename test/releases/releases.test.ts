@@ -18,7 +18,10 @@ import { StateFile } from "@tradewind/exporter/keep/state-file.ts";
 import { PolicyInputs } from "@tradewind/predictor/decide/inputs.ts";
 import { replay } from "@tradewind/predictor/decide/replay.ts";
 import { PolicyState } from "@tradewind/predictor/decide/state.ts";
-import { POLICY_STATE, StateFile as PredictorStateFile } from "@tradewind/predictor/run/application/state-file.ts";
+import {
+  POLICY_STATE,
+  StateFile as PredictorStateFile,
+} from "@tradewind/predictor/run/application/state-file.ts";
 import { SqliteStore } from "@tradewind/predictor/store/sqlite-store.ts";
 import { pack } from "@tradewind/predictor/store/packing.ts";
 import { fakePredictor } from "../exporter/fake-predictor.ts";

@@ -1,6 +1,10 @@
 import type { Allocation, Bounds, Wish } from "@tradewind/core/contract/plan.ts";
 import type { Window } from "@tradewind/core/contract/window.ts";
-import { allocatedCpuCores, allocatedMemoryBytes, mainContainers } from "@tradewind/core/measure/main-containers.ts";
+import {
+  allocatedCpuCores,
+  allocatedMemoryBytes,
+  mainContainers,
+} from "@tradewind/core/measure/main-containers.ts";
 import { asList, loadRatio, studentInputs, TREND_MS } from "@tradewind/core/students/inputs.ts";
 import type { LoadPoint, PlannedService } from "@tradewind/core/students/inputs.ts";
 import type { ServiceReading } from "@tradewind/core/students/reading.ts";

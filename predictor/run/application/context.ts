@@ -10,7 +10,11 @@ import type { LoadForecast } from "@tradewind/core/contract/forecast.ts";
 import type { Pattern } from "@tradewind/core/contract/pattern.ts";
 import type { Plan, Wish } from "@tradewind/core/contract/plan.ts";
 import type { Window, WindowSet } from "@tradewind/core/contract/window.ts";
-import { allocatedCpuCores, allocatedMemoryBytes, mainContainers } from "@tradewind/core/measure/main-containers.ts";
+import {
+  allocatedCpuCores,
+  allocatedMemoryBytes,
+  mainContainers,
+} from "@tradewind/core/measure/main-containers.ts";
 import { calendarTimes } from "@tradewind/kubernetes/application/calendar-times.ts";
 import type { KeptIncident } from "../../answers/reason/incident-log.ts";
 import { nearest, signsOf } from "../../answers/reason/precedents.ts";

@@ -2,7 +2,11 @@ import type { FlowWindow } from "@tradewind/core/contract/window.ts";
 import { seededRng } from "@tradewind/core/values/rng.ts";
 import { syntheticApplication } from "../../../bench/plan/application.ts";
 import type { ApplicationCost } from "../../../predictor/decide/cost/price/application-cost.ts";
-import type { CostOptions, RouteToHold, ServiceToSize } from "../../../predictor/decide/cost/price/cost-inputs.ts";
+import type {
+  CostOptions,
+  RouteToHold,
+  ServiceToSize,
+} from "../../../predictor/decide/cost/price/cost-inputs.ts";
 import { loadPoints } from "../../../predictor/decide/cost/price/cost-inputs.ts";
 import { compileFlow, serviceIndex } from "../../../predictor/models/route/call-graph.ts";
 import { costPerHour } from "@tradewind/core/contract/prices.ts";

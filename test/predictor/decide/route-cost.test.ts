@@ -1,4 +1,8 @@
-import { expectedLoss, normalQuantile, shareOver } from "@tradewind/predictor/decide/cost/price/route-cost.ts";
+import {
+  expectedLoss,
+  normalQuantile,
+  shareOver,
+} from "@tradewind/predictor/decide/cost/price/route-cost.ts";
 import type { PredictedLatency } from "@tradewind/predictor/decide/cost/price/route-cost.ts";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";

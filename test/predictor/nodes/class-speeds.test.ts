@@ -1,11 +1,6 @@
 import type { Window } from "@tradewind/core/contract/window.ts";
 import { seededRng } from "@tradewind/core/values/rng.ts";
-import {
-  ClassSpeedMemory,
-  factorOf,
-  logsOf,
-  speedsAfter,
-} from "@tradewind/predictor/nodes/class-speeds.ts";
+import { ClassSpeedMemory, factorOf, logsOf, speedsAfter } from "@tradewind/predictor/nodes/class-speeds.ts";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { START_MS } from "../measurements.ts";

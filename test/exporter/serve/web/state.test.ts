@@ -4,7 +4,9 @@ type BrowserModule = Record<string, (...given: readonly unknown[]) => unknown>;
 
 /** The console's modules, whose types are those of a browser: none of them are to reach the types of Node.js here. */
 const browserModule = async (name: string): Promise<BrowserModule> =>
-  (await import(new URL(`../../../../exporter/serve/web/console/${name}.js`, import.meta.url).href)) as BrowserModule;
+  (await import(
+    new URL(`../../../../exporter/serve/web/console/${name}.js`, import.meta.url).href
+  )) as BrowserModule;
 
 const { isOf, verdictOf } = await browserModule("state");
 const { layOut } = await browserModule("map");

@@ -1,4 +1,8 @@
-import { causeByChange, NOTHING_WATCHED, watchChange } from "@tradewind/predictor/answers/reason/executed-changes.ts";
+import {
+  causeByChange,
+  NOTHING_WATCHED,
+  watchChange,
+} from "@tradewind/predictor/answers/reason/executed-changes.ts";
 import type { ExecutedChange, SizedWindow } from "@tradewind/predictor/answers/reason/executed-changes.ts";
 import { describe, expect, it } from "vitest";
 

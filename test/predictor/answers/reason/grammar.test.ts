@@ -1,4 +1,8 @@
-import { FORMAT_CHECKS, parseTranscript, renderTranscript } from "@tradewind/predictor/answers/reason/grammar.ts";
+import {
+  FORMAT_CHECKS,
+  parseTranscript,
+  renderTranscript,
+} from "@tradewind/predictor/answers/reason/grammar.ts";
 import type { Transcript } from "@tradewind/predictor/answers/reason/grammar.ts";
 import { FAULT_TYPES } from "@tradewind/predictor/answers/reason/signals.ts";
 import fc from "fast-check";

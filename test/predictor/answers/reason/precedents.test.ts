@@ -1,5 +1,9 @@
 import type { Window } from "@tradewind/core/contract/window.ts";
-import { emptyIncidents, IncidentState, withWindow } from "@tradewind/predictor/answers/reason/incident-log.ts";
+import {
+  emptyIncidents,
+  IncidentState,
+  withWindow,
+} from "@tradewind/predictor/answers/reason/incident-log.ts";
 import type { KeptIncident, LoggedWindow } from "@tradewind/predictor/answers/reason/incident-log.ts";
 import { nearest, signsOf, similarity } from "@tradewind/predictor/answers/reason/precedents.ts";
 import { precedentInWords } from "@tradewind/predictor/answers/reason/words.ts";

@@ -4,7 +4,10 @@ import { emptyOutlook } from "@tradewind/predictor/decide/cost/learn/outlook.ts"
 import { CostSettings } from "@tradewind/predictor/decide/facts/cost-settings.ts";
 import { emptyMemory } from "@tradewind/predictor/decide/cost/learn/state.ts";
 import { emptyForesight, observe } from "@tradewind/predictor/forecast/foresight.ts";
-import { LoadForecasts, registerForecastMetrics } from "@tradewind/predictor/run/application/load-forecasts.ts";
+import {
+  LoadForecasts,
+  registerForecastMetrics,
+} from "@tradewind/predictor/run/application/load-forecasts.ts";
 import { emptyState } from "@tradewind/predictor/decide/state.ts";
 import type { PolicyState } from "@tradewind/predictor/decide/state.ts";
 import { Registry } from "prom-client";
