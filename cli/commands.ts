@@ -35,7 +35,8 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => import("@tradewind/predictor/command.ts"),
   },
   {
-    name: "exporter",
+    name: "scaler",
+    alias: "exporter",
     summary: "KEDA external scaler: guards and serves what the predictor recommends",
     group: PROCESSES,
     load: async () => import("@tradewind/exporter/command.ts"),

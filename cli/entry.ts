@@ -8,6 +8,8 @@ export interface CommandModule {
 
 export interface CommandEntry {
   readonly name: string;
+  /** An older name that goes on working. */
+  readonly alias?: string;
   /** One line for the list of commands, which must not load the packages behind them. */
   readonly summary: string;
   readonly group: string;

@@ -37,11 +37,13 @@ async function main(args: readonly string[]): Promise<void> {
     .enablePositionalOptions()
     .exitOverride();
   const asked = args[0] === "help" ? args[1] : args[0];
-  for (const { name, summary, group, load } of COMMANDS) {
+  for (const { alias, name, summary, group, load } of COMMANDS) {
     const command = program.command(name).summary(summary).helpGroup(group);
+    if (alias !== undefined) command.alias(alias);
     command.exitOverride().showHelpAfterError(`(tradewind ${name} --help shows its options)`);
     // Completion is made of the options of all of them.
-    if (name === asked || asked === "completion") (await load()).configure(command);
+    const isAsked = asked !== undefined && (name === asked || alias === asked);
+    if (isAsked || asked === "completion") (await load()).configure(command);
   }
   if (args.length === 0) program.outputHelp();
   else await program.parseAsync(args, { from: "user" });

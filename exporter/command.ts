@@ -46,14 +46,14 @@ interface Flags {
 
 const EXAMPLES = `
 Examples:
-  tradewind exporter --predictor http://127.0.0.1:9811 --state /var/lib/tradewind
+  tradewind scaler --predictor http://127.0.0.1:9811 --state /var/lib/tradewind
       Serve KEDA on 127.0.0.1:9813, and the web page on http://127.0.0.1:9812.
-  tradewind exporter --grpc-listen 0.0.0.0:9813 --tls.cert tls.crt --tls.key tls.key --tls.client-ca ca.crt
+  tradewind scaler --grpc-listen 0.0.0.0:9813 --tls.cert tls.crt --tls.key tls.key --tls.client-ca ca.crt
       Serve KEDA across the network, with mutual TLS; renewed files are taken up without a restart.
-  tradewind exporter --predictor http://127.0.0.1:9811,dns+http://tradewind-predictor-peers.tradewind.svc:9811 --status --events
+  tradewind scaler --predictor http://127.0.0.1:9811,dns+http://tradewind-predictor-peers.tradewind.svc:9811 --status --events
       One of several in a cluster: all follow the same predictor, and one of them writes.`;
 
-/** Adds what `tradewind exporter` takes and does. */
+/** Adds what `tradewind scaler` takes and does. */
 export function configure(command: Command): void {
   command
     .description("KEDA external scaler: guards, serves and remembers what the predictor recommends.")

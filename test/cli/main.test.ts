@@ -14,8 +14,8 @@ describe("the tradewind command", () => {
     for (const text of ["On one machine:", "Processes, one for each image:", "Examples:", "Exit codes:"]) {
       expect(stdout).toContain(text);
     }
-    for (const command of ["local", "agent", "predictor", "exporter"]) {
-      expect(stdout).toMatch(new RegExp(`^  ${command} `, "m"));
+    for (const command of ["local", "agent", "predictor", "scaler"]) {
+      expect(stdout).toMatch(new RegExp(`^  ${command}[ |]`, "m"));
     }
   });
 
@@ -41,14 +41,18 @@ describe("the tradewind command", () => {
     expect(await tradewind("--version")).toEqual({ code: 0, stdout: `${VERSION}\n`, stderr: "" });
   });
 
-  it("suggests the nearest command for an unknown one, with code 2", async () => {
-    const { code, stderr } = await tradewind("exprter");
-    expect(code).toBe(2);
-    expect(stderr).toContain("unknown command 'exprter'");
-    expect(stderr).toContain("Did you mean exporter?");
+  it("takes `exporter`, the scaler's older name, for the scaler", async () => {
+    expect((await tradewind("exporter", "--help")).stdout).toBe((await tradewind("scaler", "--help")).stdout);
   });
 
-  it.each(["local", "agent", "predictor", "exporter"])(
+  it("suggests the nearest command for an unknown one, with code 2", async () => {
+    const { code, stderr } = await tradewind("scalr");
+    expect(code).toBe(2);
+    expect(stderr).toContain("unknown command 'scalr'");
+    expect(stderr).toContain("Did you mean scaler?");
+  });
+
+  it.each(["local", "agent", "predictor", "scaler"])(
     "explains the options of %s with an example",
     async (name) => {
       const { code, stdout } = await tradewind(name, "--help");

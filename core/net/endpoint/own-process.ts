@@ -32,9 +32,6 @@ export interface OwnProcess {
   readonly flag?: string;
 }
 
-/** What starts each: `tradewind COMMAND`. */
-const COMMANDS = { agent: "agent", predictor: "predictor", scaler: "exporter" } as const;
-
 /** What commander gives for the flags of {@link addAccessFlags}. */
 export interface AccessFlags extends Omit<ProcessAccess, "serverName" | "timeoutSeconds"> {
   readonly timeout: number;
@@ -83,7 +80,7 @@ export function clientOf({ flag, name, url }: OwnProcess, access: ProcessAccess)
     unreachable:
       flag === undefined
         ? "it has ended, or is being started again"
-        : `start \`tradewind ${COMMANDS[name]}\`, or correct ${flag}`,
+        : `start \`tradewind ${name}\`, or correct ${flag}`,
     refused: "give --token-file a token that it takes",
     tls: "give --ca-file the authority of its certificate, and a URL with a name that is in it, or that name as --tls-server-name; http:// without --http-tls-cert",
     timeout: "raise --timeout, or see whether it is short of CPU",

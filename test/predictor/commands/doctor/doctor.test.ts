@@ -51,7 +51,7 @@ describe("doctor", () => {
     expect(said[2]).toMatch(/tempo tempo \|.*404/);
     expect(said[3]).toMatch(/agent .*nothing listens.*\| start `tradewind agent`/);
     expect(said[4]).toMatch(/predictor .*404/);
-    expect(said[5]).toMatch(/scaler .*\| start `tradewind exporter`/);
+    expect(said[5]).toMatch(/scaler .*\| start `tradewind scaler`/);
   });
 
   it("says of a scaler that its decisions have expired and that it reaches no predictor (doctor-all-well)", async () => {
