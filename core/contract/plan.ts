@@ -118,6 +118,8 @@ export const Wish = z.strictObject({
   observed: z.strictObject({
     replicasReady: Count.optional(),
     replicasWanted: Count.optional(),
+    /** The autoscaler in charge is held still, so nothing that is recommended is carried out. */
+    scalingPaused: z.literal(true).optional(),
     lastStartedAtMs: EpochMs.optional(),
     /** Size of each container that runs: its limit, else its request. Absent where neither is set or known. */
     cpuCores: orAbsent(z.number().positive()),

@@ -79,6 +79,8 @@ export const Window = z
     endMs: EpochMs,
     replicasReady: Count.optional(),
     replicasWanted: Count.optional(),
+    /** The autoscaler in charge is held still. */
+    scalingPaused: z.literal(true).optional(),
     /** Pods that no node has taken yet. Absent where the platform does not say. */
     podsUnscheduled: Count.optional(),
     /**

@@ -51,6 +51,8 @@ export const Workload = z.strictObject({
   /** Bounds of the autoscaler in charge (HPA, ScaledObject); absent without one. */
   minReplicas: Count.optional(),
   maxReplicas: Count.optional(),
+  /** An annotation holds the autoscaler in charge still (KEDA's `paused`, `paused-replicas`); absent while none does. */
+  scalingPaused: z.literal(true).optional(),
   /** Pods that no node has taken yet: more replicas would wait like them. */
   podsUnscheduled: Count.optional(),
   /** How many of its pods may be taken down at once, by its tightest PodDisruptionBudget; absent without one. */

@@ -87,7 +87,11 @@ export function decide(
       ? (rules.calendarsOf?.(plan, wish) ?? [])
       : (past.kept.calendars ?? []).filter(({ untilMs }) => untilMs > decidedAtMs);
   const { exporterStartedAtMs, predictorTakenAtMs } = past;
-  const mode = rules.modeOf?.(plan, wish.namespace) ?? plan.mode ?? "act";
+  // What KEDA is held still for is not carried out, so it is neither booked nor held against what came of it.
+  const mode =
+    wish.observed.scalingPaused === true
+      ? "observe"
+      : (rules.modeOf?.(plan, wish.namespace) ?? plan.mode ?? "act");
   const previous = isStart(past, wish, mode) ? past.previous : undefined;
   const context: DecisionRecord["context"] = {
     ...(previous === undefined

@@ -40,15 +40,19 @@ export const RESOURCES = {
   },
   deployments: named("apps", "v1", "deployments", "Deployment"),
   events: named("events.k8s.io", "v1", "events", "Event"),
+  gatewayRoutes: custom("gateway.networking.k8s.io", "v1", "httproutes", "HTTPRoute"),
   horizontalPodAutoscalers: named("autoscaling", "v2", "horizontalpodautoscalers", "HorizontalPodAutoscaler"),
   ingresses: named("networking.k8s.io", "v1", "ingresses", "Ingress"),
   leases: named("coordination.k8s.io", "v1", "leases", "Lease"),
   namespaces: core("namespaces", "Namespace", false),
   nodes: core("nodes", "Node", false),
   podDisruptionBudgets: named("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget"),
+  openShiftRoutes: custom("route.openshift.io", "v1", "routes", "Route"),
+  persistentVolumeClaims: core("persistentvolumeclaims", "PersistentVolumeClaim"),
   pods: core("pods", "Pod"),
   replicaSets: named("apps", "v1", "replicasets", "ReplicaSet"),
   resourceQuotas: core("resourcequotas", "ResourceQuota"),
+  rollouts: custom("argoproj.io", "v1alpha1", "rollouts", "Rollout"),
   scaledObjects: custom("keda.sh", "v1alpha1", "scaledobjects", "ScaledObject"),
   selfSubjectAccessReviews: {
     ...named("authorization.k8s.io", "v1", "selfsubjectaccessreviews", "SelfSubjectAccessReview"),
@@ -62,12 +66,17 @@ export const RESOURCES = {
     "verticalpodautoscalers",
     "VerticalPodAutoscaler",
   ),
+  virtualServices: custom("networking.istio.io", "v1", "virtualservices", "VirtualService"),
 } as const satisfies Record<string, Resource>;
 
 /** `apps/v1`, or `v1` for the core group. */
 export function apiVersionOf({ group, version }: Resource): string {
   return group === "" ? version : `${group}/${version}`;
 }
+
+/** The API version of a kind that can be scaled. */
+export const apiVersionOfScalable = (kind: string): string =>
+  apiVersionOf(kind === RESOURCES.rollouts.kind ? RESOURCES.rollouts : RESOURCES.deployments);
 
 /** One object, or a collection when `name` is absent; across namespaces when `namespace` is absent too. */
 export interface Place {

@@ -8,7 +8,7 @@ import { parseDurationSeconds } from "@tradewind/core/values/units.ts";
 import { ApiClient } from "../client/client.ts";
 import { connect } from "../client/connect.ts";
 import type { Found } from "./found.ts";
-import { initialise } from "./init.ts";
+import { initialise, InitRefusal } from "./init.ts";
 import type { InitResult } from "./init.ts";
 import { readCluster } from "./read-cluster.ts";
 import { readManifests } from "./read-manifests.ts";
@@ -32,6 +32,7 @@ interface Flags {
   readonly include: readonly string[];
   readonly scalerAddress: string;
   readonly vpa?: boolean;
+  readonly accept?: boolean;
   readonly output?: string;
   readonly kubeconfig?: string;
   readonly context?: string;
@@ -54,7 +55,7 @@ export function configure(command: Command): void {
     )
     .option(
       "--entry <service>",
-      "service that users call (default: what an Ingress or LoadBalancer leads to)",
+      "service that users call (default: what an Ingress, Gateway, Route or LoadBalancer leads to)",
     )
     .option(
       "--objective <duration>",
@@ -68,6 +69,7 @@ export function configure(command: Command): void {
       "address of Tradewind's headless Service, as KEDA reaches it",
       "tradewind-scaler.tradewind.svc.cluster.local:9813",
     )
+    .option("--accept", "write although most workloads are left out for nothing but a name")
     .option("--vpa", "write VPAs (default: where the cluster knows them)")
     .option("--no-vpa", "write no VPAs")
     .option("--output <folder>", "write files into this folder instead of standard output")
@@ -75,26 +77,39 @@ export function configure(command: Command): void {
     .option("--context <name>", "context of the kubeconfig")
     .addHelpText("after", EXAMPLES)
     .action(async (flags: Flags) => {
-      const result = await run(flags);
+      const { notes, result } = await run(flags);
+      // What a person should know comes before an error, which may be the last thing that is read.
+      for (const note of notes) process.stderr.write(printable(`# ${note}\n`));
+      if (result instanceof InitRefusal) throw result;
       await write(result, flags.output);
-      for (const note of result.notes) process.stderr.write(printable(`# ${note}\n`));
     });
 }
 
-async function run(flags: Flags): Promise<InitResult> {
+interface Outcome {
+  readonly result: InitResult | InitRefusal;
+  readonly notes: readonly string[];
+}
+
+async function run(flags: Flags): Promise<Outcome> {
   const { found, hasVpa, namespace, notes } = await look(flags);
-  const result = initialise(found, {
-    name: flags.name ?? (namespace === "default" ? "app" : namespace),
-    nameGiven: flags.name !== undefined,
-    namespace,
-    entry: flags.entry,
-    objectiveMilliseconds: flags.objective === undefined ? undefined : flags.objective * 1e3,
-    exclude: flags.exclude,
-    include: flags.include,
-    scalerAddress: flags.scalerAddress,
-    vpa: flags.vpa ?? hasVpa,
-  });
-  return { files: result.files, notes: [...notes, ...result.notes] };
+  try {
+    const result = initialise(found, {
+      name: flags.name ?? (namespace === "default" ? "app" : namespace),
+      nameGiven: flags.name !== undefined,
+      namespace,
+      entry: flags.entry,
+      objectiveMilliseconds: flags.objective === undefined ? undefined : flags.objective * 1e3,
+      exclude: flags.exclude,
+      include: flags.include,
+      scalerAddress: flags.scalerAddress,
+      vpa: flags.vpa ?? hasVpa,
+      accept: flags.accept ?? false,
+    });
+    return { result, notes: [...notes, ...result.notes] };
+  } catch (error) {
+    if (!(error instanceof InitRefusal)) throw error;
+    return { result: error, notes: [...notes, ...error.notes] };
+  }
 }
 
 interface Looked {

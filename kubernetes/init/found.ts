@@ -1,105 +1,206 @@
 import { z } from "zod";
 import { Identity, StringMap } from "../objects/metadata.ts";
 import { HorizontalPodAutoscaler, ScaledObject } from "../objects/autoscaler.ts";
-import type { Autoscaler, ScaledObject as ScaledObjectFacts } from "../objects/autoscaler.ts";
+import type { ScaledObject as ScaledObjectFacts } from "../objects/autoscaler.ts";
 import { scalable } from "../objects/scalable.ts";
 import type { Scalable } from "../objects/scalable.ts";
 import { VerticalPodAutoscaler } from "../objects/vpa.ts";
+import { routeOf } from "./routes.ts";
+import type { Route } from "./routes.ts";
+
+const list = <Item extends z.ZodType>(item: Item) =>
+  z
+    .array(item)
+    .nullish()
+    .transform((items) => items ?? []);
+const Text = z.string().nullish();
+
+const Volume = z
+  .looseObject({
+    name: z.string(),
+    persistentVolumeClaim: z.object({ claimName: z.string(), readOnly: z.boolean().nullish() }).nullish(),
+    hostPath: z.object({ path: z.string() }).nullish(),
+  })
+  .transform(({ hostPath, name, persistentVolumeClaim, ...sources }) => ({
+    name,
+    claim: persistentVolumeClaim?.readOnly === true ? undefined : persistentVolumeClaim?.claimName,
+    hostPath: hostPath?.path,
+    /** `emptyDir`, `configMap`, and so on. */
+    source:
+      (persistentVolumeClaim && "persistentVolumeClaim") ??
+      (hostPath && "hostPath") ??
+      Object.keys(sources)[0] ??
+      "emptyDir",
+  }));
+export type Volume = z.infer<typeof Volume>;
+
+const Probe = z.object({ httpGet: z.unknown(), grpc: z.unknown() }).partial().nullish();
+
+const Container = z
+  .object({
+    name: z.string(),
+    image: Text,
+    command: list(z.string()),
+    args: list(z.string()),
+    env: list(z.object({ name: z.string(), value: Text })),
+    ports: list(z.object({ containerPort: z.number().nullish(), name: Text })),
+    volumeMounts: list(
+      z.object({ name: z.string(), mountPath: z.string(), readOnly: z.boolean().nullish() }),
+    ),
+    readinessProbe: Probe,
+    livenessProbe: Probe,
+    startupProbe: Probe,
+  })
+  .transform(({ image, livenessProbe, readinessProbe, startupProbe, ...rest }) => ({
+    ...rest,
+    image: image ?? "",
+    /** A probe asks it over HTTP or gRPC. */
+    answersProbes: [readinessProbe, livenessProbe, startupProbe].some(
+      (probe) => (probe?.httpGet ?? probe?.grpc ?? undefined) !== undefined,
+    ),
+  }));
+export type FoundContainer = z.infer<typeof Container>;
 
 /** What only `init` needs to know of a workload: whether several of it can share the work. */
 const Nature = z.object({
   spec: z.object({
-    volumeClaimTemplates: z.array(z.unknown()).nullish(),
-    template: z.object({
-      spec: z.object({ containers: z.array(z.object({ image: z.string().nullish() })) }),
-    }),
+    strategy: z.object({ type: Text }).nullish(),
+    volumeClaimTemplates: list(z.unknown()),
+    template: z
+      .object({
+        metadata: z.object({ annotations: StringMap }).nullish(),
+        spec: z.object({ containers: z.array(Container), volumes: list(Volume) }),
+      })
+      .nullish(),
   }),
 });
 
 const Service = z
   .object({
     metadata: Identity,
-    spec: z.object({ type: z.string().nullish(), selector: StringMap }).nullish(),
-  })
-  .transform(({ metadata: { name, namespace }, spec }) => ({
-    name,
-    namespace,
-    type: spec?.type ?? "ClusterIP",
-    selector: spec?.selector ?? {},
-  }));
-export type FoundService = z.infer<typeof Service>;
-
-const Backend = z.object({ service: z.object({ name: z.string() }).nullish() }).nullish();
-const Ingress = z
-  .object({
-    metadata: Identity,
     spec: z
       .object({
-        defaultBackend: Backend,
-        rules: z
-          .array(z.object({ http: z.object({ paths: z.array(z.object({ backend: Backend })) }).nullish() }))
-          .nullish(),
+        type: Text,
+        clusterIP: Text,
+        selector: StringMap,
+        externalIPs: list(z.string()),
+        ports: list(
+          z.object({
+            name: Text,
+            port: z.number(),
+            targetPort: z.union([z.number(), z.string()]).nullish(),
+          }),
+        ),
       })
       .nullish(),
   })
   .transform(({ metadata: { name, namespace }, spec }) => ({
     name,
     namespace,
-    services: [
-      spec?.defaultBackend?.service?.name,
-      ...(spec?.rules ?? []).flatMap(({ http }) =>
-        (http?.paths ?? []).map(({ backend }) => backend?.service?.name),
-      ),
-    ].filter((service) => service !== undefined),
+    type: (spec?.externalIPs ?? []).length > 0 ? "external IP" : (spec?.type ?? "ClusterIP"),
+    isHeadless: spec?.clusterIP === "None",
+    selector: spec?.selector ?? {},
+    ports: (spec?.ports ?? []).map(({ name: portName, port, targetPort }) => ({
+      name: portName ?? "",
+      port,
+      target: targetPort ?? port,
+    })),
   }));
-export type FoundIngress = z.infer<typeof Ingress>;
+export type FoundService = z.infer<typeof Service>;
 
-/** A Deployment or StatefulSet with what tells whether it can be scaled out. */
+/** A Deployment, a StatefulSet or a Rollout with what tells whether it can be scaled out. */
 export interface FoundWorkload extends Scalable {
-  readonly images: readonly string[];
+  readonly templates: readonly FoundContainer[];
+  readonly volumes: readonly Volume[];
+  /** Each of its pods has a volume of its own. */
   readonly ownVolumes: boolean;
+  readonly isRecreated: boolean;
+  /** All annotations of its pods. */
+  readonly podAnnotations: Readonly<Record<string, string>>;
 }
+
+const HpaDetails = z.object({
+  spec: z.object({
+    metrics: list(z.looseObject({ type: Text })),
+    behavior: z.record(z.string(), z.unknown()).nullish(),
+    targetCPUUtilizationPercentage: z.number().nullish(),
+  }),
+});
+
+/** An HPA with what is lost or carried over where KEDA takes it over. */
+export interface FoundAutoscaler extends HorizontalPodAutoscaler {
+  readonly behavior: Readonly<Record<string, unknown>> | undefined;
+  /** What it scales by, in words: `cpu`, `external metric queue_length`. */
+  readonly measures: readonly string[];
+  readonly types: readonly string[];
+}
+
+/** A kind that runs pods and is not read, with its pods' labels. */
+export interface PassedOver {
+  readonly kind: string;
+  readonly name: string;
+  readonly podLabels: Readonly<Record<string, string>>;
+}
+
+const PodRunner = z.object({
+  metadata: Identity,
+  spec: z.object({
+    template: z.object({
+      metadata: z.object({ labels: StringMap }).nullish(),
+      spec: z.object({ containers: z.array(z.unknown()) }),
+    }),
+  }),
+});
+
+const Claim = z.object({ metadata: Identity, spec: z.object({ accessModes: list(z.string()) }) });
+
+/** Flagger makes the Services of what a Canary names. */
+const Canary = z.object({ spec: z.object({ targetRef: z.object({ kind: z.string(), name: z.string() }) }) });
 
 /** Everything that `init` looks at. */
 export interface Found {
   readonly workloads: FoundWorkload[];
   readonly services: FoundService[];
-  readonly ingresses: FoundIngress[];
-  readonly autoscalers: Autoscaler[];
+  readonly routes: Route[];
+  readonly autoscalers: FoundAutoscaler[];
   readonly scaledObjects: ScaledObjectFacts[];
   readonly vpas: VerticalPodAutoscaler[];
+  /** Access modes of the claims, by name. */
+  readonly claims: Map<string, readonly string[]>;
+  /** `Deployment/podinfo`: what Flagger makes Services for. */
+  readonly canaries: Set<string>;
+  readonly passedOver: PassedOver[];
 }
 
 export const nothingFound = (): Found => ({
   workloads: [],
   services: [],
-  ingresses: [],
+  routes: [],
   autoscalers: [],
   scaledObjects: [],
   vpas: [],
+  claims: new Map(),
+  canaries: new Set(),
+  passedOver: [],
 });
+
+/** Jobs end by themselves, DaemonSets follow the nodes, and neither is scaled. */
+const NEVER_SCALED = new Set(["Job", "CronJob", "DaemonSet", "Workflow", "PodTemplate"]);
 
 /** Takes up one object of any kind; kinds that are of no use here are passed over. @throws z.ZodError */
 export function take(found: Found, kind: string, object: unknown): void {
   switch (kind) {
     case "Deployment":
-    case "StatefulSet": {
-      const { spec } = Nature.parse(object);
-      found.workloads.push({
-        ...scalable(kind).parse(object),
-        images: spec.template.spec.containers.flatMap(({ image }) => image ?? []),
-        ownVolumes: (spec.volumeClaimTemplates ?? []).length > 0,
-      });
+    case "StatefulSet":
+    case "Rollout":
+      found.workloads.push(workloadOf(kind, object));
       break;
-    }
     case "Service":
-      found.services.push(Service.parse(object));
-      break;
-    case "Ingress":
-      found.ingresses.push(Ingress.parse(object));
+      if (isKnative(object)) takeOther(found, kind, object);
+      else found.services.push(Service.parse(object));
       break;
     case "HorizontalPodAutoscaler":
-      found.autoscalers.push(HorizontalPodAutoscaler.parse(object));
+      found.autoscalers.push(autoscalerOf(object));
       break;
     case "ScaledObject":
       found.scaledObjects.push(ScaledObject.parse(object));
@@ -107,7 +208,92 @@ export function take(found: Found, kind: string, object: unknown): void {
     case "VerticalPodAutoscaler":
       found.vpas.push(VerticalPodAutoscaler.parse(object));
       break;
-    default:
+    case "PersistentVolumeClaim": {
+      const { metadata, spec } = Claim.parse(object);
+      found.claims.set(metadata.name, spec.accessModes);
       break;
+    }
+    case "Canary": {
+      const { kind: targetKind, name } = Canary.parse(object).spec.targetRef;
+      found.canaries.add(`${targetKind}/${name}`);
+      break;
+    }
+    default:
+      takeOther(found, kind, object);
+  }
+}
+
+function workloadOf(kind: "Deployment" | "StatefulSet" | "Rollout", object: unknown): FoundWorkload {
+  const { spec } = Nature.parse(object);
+  const { metadata, spec: pod } = spec.template ?? {};
+  return {
+    ...scalable(kind).parse(object),
+    templates: pod?.containers ?? [],
+    volumes: pod?.volumes ?? [],
+    ownVolumes: spec.volumeClaimTemplates.length > 0,
+    isRecreated: spec.strategy?.type === "Recreate",
+    podAnnotations: metadata?.annotations ?? {},
+  };
+}
+
+function autoscalerOf(object: unknown): FoundAutoscaler {
+  const { behavior, metrics, targetCPUUtilizationPercentage } = HpaDetails.parse(object).spec;
+  return {
+    ...HorizontalPodAutoscaler.parse(object),
+    behavior: behavior ?? undefined,
+    types: metrics.map(({ type }) => type ?? ""),
+    measures:
+      metrics.length === 0
+        ? [`cpu ${targetCPUUtilizationPercentage ?? 80} % of the request`]
+        : metrics.map((metric) => inWords(metric)),
+  };
+}
+
+const Source = z.looseObject({
+  name: Text,
+  metric: z.object({ name: z.string() }).nullish(),
+  metricName: Text,
+  target: z
+    .object({
+      averageUtilization: z.number().nullish(),
+      averageValue: z.union([z.string(), z.number()]).nullish(),
+      value: z.union([z.string(), z.number()]).nullish(),
+    })
+    .nullish(),
+});
+
+/** `cpu 60 % of the request`, `external metric queue_length at 30 a pod`. */
+function inWords(metric: Readonly<Record<string, unknown>>): string {
+  const type = typeof metric["type"] === "string" ? metric["type"] : "";
+  const key = `${type.slice(0, 1).toLowerCase()}${type.slice(1)}`;
+  const source = Source.safeParse(metric[key]).data;
+  const name = source?.metric?.name ?? source?.metricName ?? source?.name ?? "";
+  const { averageUtilization, averageValue, value } = source?.target ?? {};
+  const goal =
+    typeof averageUtilization === "number"
+      ? ` ${averageUtilization} % of the request`
+      : (averageValue ?? value ?? undefined) === undefined
+        ? ""
+        : ` at ${averageValue ?? value}${averageValue === null || averageValue === undefined ? "" : " a pod"}`;
+  return `${key === "resource" || key === "containerResource" ? "" : `${key} metric `}${name}${goal}`;
+}
+
+const isKnative = (object: unknown): boolean => {
+  const { apiVersion } = object as { readonly apiVersion?: unknown };
+  return typeof apiVersion === "string" && apiVersion.startsWith("serving.knative.dev/");
+};
+
+function takeOther(found: Found, kind: string, object: unknown): void {
+  const route = routeOf(kind, object);
+  if (route !== undefined) found.routes.push(route);
+  else if (!NEVER_SCALED.has(kind)) {
+    const runner = PodRunner.safeParse(object).data;
+    if (runner === undefined) return;
+    const { metadata, spec } = runner;
+    found.passedOver.push({
+      kind: isKnative(object) ? "Knative Service" : kind,
+      name: metadata.name,
+      podLabels: spec.template.metadata?.labels ?? {},
+    });
   }
 }

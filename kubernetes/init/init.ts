@@ -1,7 +1,9 @@
 import { TradewindError } from "@tradewind/core/values/errors.ts";
-import { recommendationTriggers } from "../workloads/recommendation-triggers.ts";
+import { pausedInWords, recommendationTriggers } from "../workloads/recommendation-triggers.ts";
 import type { Found } from "./found.ts";
-import { guessEntry, survey } from "./survey.ts";
+import { guessEntry } from "./entry.ts";
+import { readBack } from "./read-back.ts";
+import { survey } from "./survey.ts";
 import type { Choice, Survey, SurveyedWorkload } from "./survey.ts";
 import { applicationYaml } from "./write-application.ts";
 import { scaledObjectYaml, tradewindTrigger } from "./write-scaled-object.ts";
@@ -17,6 +19,8 @@ export interface InitOptions extends Choice {
   readonly objectiveMilliseconds: number | undefined;
   readonly scalerAddress: string;
   readonly vpa: boolean;
+  /** A person has accepted that most workloads are left out for their names. */
+  readonly accept: boolean;
 }
 
 /** One YAML file. */
@@ -31,31 +35,49 @@ export interface InitResult {
   readonly notes: readonly string[];
 }
 
+/** Why nothing is written, with what a person should know before. */
+export class InitRefusal extends TradewindError {
+  readonly notes: readonly string[];
+
+  constructor(message: string, notes: readonly string[]) {
+    super("invalid-input", message);
+    this.notes = notes;
+  }
+}
+
 const DEFAULT_MILLISECONDS = 250;
 
 /**
  * Writes what a namespace needs from Tradewind. Pure: the same findings give the same text.
- * @throws TradewindError `invalid-input` when there is nothing to take care of, or the entry cannot be told
+ * @throws InitRefusal when there is nothing to take care of, the entry cannot be told, or a person must be asked
  */
 export function initialise(found: Found, options: InitOptions): InitResult {
   const surveyed = survey(found, options);
   const { workloads } = surveyed;
+  const refuse = (message: string): InitRefusal => new InitRefusal(message, surroundingNotes(surveyed));
   if (workloads.length === 0) {
-    throw new TradewindError(
-      "invalid-input",
-      `there is no Deployment or StatefulSet to take care of in namespace '${options.namespace}'${leftOutWords(surveyed)}`,
+    throw refuse(
+      `there is no Deployment, StatefulSet or Rollout to take care of in namespace '${options.namespace}'${leftOutWords(surveyed)}`,
     );
   }
-  const guess = guessEntry(workloads, options.entry);
+  const doubtful = surveyed.leftOut.filter(({ byNameAlone }) => byNameAlone);
+  if (!options.accept && 2 * doubtful.length > workloads.length + surveyed.leftOut.length) {
+    const names = doubtful.map(({ name }) => name).join(",");
+    throw refuse(
+      `${doubtful.length} of ${workloads.length + surveyed.leftOut.length} workloads would be left out for nothing but a name: --accept leaves them out, --include ${names} takes them`,
+    );
+  }
+  const guess = guessEntry(
+    workloads.filter(({ versionOf }) => versionOf === undefined),
+    options.entry,
+    surveyed.others,
+  );
   if (guess.entry === undefined) {
     const said =
       options.entry === undefined
         ? "which service users call cannot be told"
         : `there is no '${options.entry}'`;
-    throw new TradewindError(
-      "invalid-input",
-      `${said}; name it with --entry: ${guess.candidates.join(", ")}`,
-    );
+    throw refuse(`${said}; name it with --entry: ${guess.candidates.join(", ")}`);
   }
   const { name, namespace, objectiveMilliseconds, vpa } = options;
   const target = triggerTarget(options);
@@ -68,45 +90,62 @@ export function initialise(found: Found, options: InitOptions): InitResult {
     objectiveGiven: objectiveMilliseconds !== undefined,
     workloads,
   });
-  const scaled = workloads.filter(({ scaledObject }) => scaledObject === undefined);
-  const sized = vpa ? workloads.filter((each) => each.vpa === undefined) : [];
-  return {
-    files: [
-      { name: "application.yaml", yaml: application },
-      ...(scaled.length === 0
-        ? []
-        : [
-            {
-              name: "scaled-objects.yaml",
-              yaml: joined(scaled, (each) => scaledObjectYaml(each, target)),
-            },
-          ]),
-      ...(sized.length === 0
-        ? []
-        : [{ name: "vertical-pod-autoscalers.yaml", yaml: joined(sized, (each) => vpaYaml(each)) }]),
-    ],
-    notes: notesOf(surveyed, options),
-  };
+  const own = workloads.filter(({ versionOf }) => versionOf === undefined);
+  const scaled = own.filter(({ scaledObject }) => scaledObject === undefined);
+  const sized = vpa ? own.filter((each) => each.vpa === undefined) : [];
+  const files = [
+    { name: "application.yaml", yaml: application },
+    ...fileOf("scaled-objects.yaml", scaled, (each) => scaledObjectYaml(each, target)),
+    ...fileOf("vertical-pod-autoscalers.yaml", sized, vpaYaml),
+  ];
+  readBack(files);
+  return { files, notes: [...surroundingNotes(surveyed), ...workloadNotes(surveyed, options)] };
 }
 
-const joined = (all: readonly SurveyedWorkload[], write: (each: SurveyedWorkload) => string): string =>
-  all.map((each) => write(each)).join("---\n");
+const fileOf = (
+  name: string,
+  all: readonly SurveyedWorkload[],
+  write: (each: SurveyedWorkload) => string,
+): InitFile[] => (all.length === 0 ? [] : [{ name, yaml: all.map((each) => write(each)).join("---\n") }]);
 
 const triggerTarget = ({ name, nameGiven, scalerAddress }: InitOptions): TriggerTarget => ({
   scalerAddress,
   application: nameGiven ? name : undefined,
 });
 
-function notesOf({ leftOut, workloads }: Survey, options: InitOptions): string[] {
+/** What is not taken, and why: a person needs it before any error. */
+function surroundingNotes({ aimless, leftOut, others, workloads }: Survey): string[] {
+  const all = workloads.length + leftOut.length;
+  return [
+    ...(2 * leftOut.length > all
+      ? [
+          `more than half is left out, ${leftOut.length} of ${all} workloads: read why, --include NAMES takes them`,
+        ]
+      : []),
+    ...leftOut.map(({ name, reason }) => `left out: ${name}: ${reason}`),
+    ...others.map(
+      ({ isExposed, kind, name }) =>
+        `left out: ${name}: Tradewind does not read the kind ${kind}${isExposed ? ", though users reach it" : ""}`,
+    ),
+    ...aimless,
+  ];
+}
+
+function workloadNotes({ workloads }: Survey, options: InitOptions): string[] {
   const target = triggerTarget(options);
   return [
-    ...leftOut.map(({ name, reason }) => `left out: ${name}: ${reason}`),
     ...workloads.flatMap((each) => existingScaledObject(each, target)),
-    ...workloads.flatMap(({ autoscaler, scaledObject, workload }) =>
-      autoscaler === undefined || scaledObject !== undefined
+    ...workloads.flatMap((each) => takenOver(each)),
+    ...workloads.flatMap(({ rivals, workload }) =>
+      rivals.length === 0
+        ? []
+        : [`${workload.name} is scaled by ${rivals.join(" and ")}: they fight, so delete all but one`],
+    ),
+    ...workloads.flatMap(({ versionOf, workload }) =>
+      versionOf === undefined
         ? []
         : [
-            `${workload.name} has the HPA '${autoscaler.name}', which its ScaledObject takes over: apply that once the Application's mode is act; before, nothing would scale it`,
+            `${workload.name} is another version of '${versionOf}': traces do not tell them apart, so it keeps ${workload.replicasWanted} pods`,
           ],
     ),
     ...workloads.flatMap(({ vpa, workload }) =>
@@ -121,6 +160,21 @@ function notesOf({ leftOut, workloads }: Survey, options: InitOptions): string[]
   ];
 }
 
+/** What becomes of an HPA that a ScaledObject takes over: its bounds and behaviour stay, its metrics go. */
+function takenOver({ autoscaler, scaledObject, versionOf, workload }: SurveyedWorkload): string[] {
+  if (autoscaler === undefined || scaledObject !== undefined || versionOf !== undefined) return [];
+  const { managedBy, measures, name } = autoscaler;
+  return [
+    `${workload.name} has the HPA '${name}', which its ScaledObject takes over: apply that once the Application's mode is act; before, nothing would scale it`,
+    `${workload.name} is then scaled by latency instead of ${measures.join(" and ")}; the bounds and the behaviour of HPA '${name}' stay`,
+    ...(managedBy === undefined
+      ? []
+      : [
+          `HPA '${name}' belongs to ${managedBy}, which writes it again: take it out there when its ScaledObject is applied`,
+        ]),
+  ];
+}
+
 /** What to do with a ScaledObject that is there; nothing where it asks Tradewind alone. */
 function existingScaledObject(
   { scaledObject, service, workload }: SurveyedWorkload,
@@ -129,15 +183,31 @@ function existingScaledObject(
   if (scaledObject === undefined) return [];
   const [asks] = recommendationTriggers([scaledObject], []);
   const has = `${workload.name} has the ScaledObject '${scaledObject.name}' already`;
+  const { pause } = scaledObject;
+  const paused =
+    pause === undefined
+      ? []
+      : [
+          `${has}, and ${pausedInWords(pause)} by the annotation ${pause.annotation}: recommendations are not carried out meanwhile`,
+        ];
   if (asks === undefined) {
     const trigger = JSON.stringify(tradewindTrigger(service, target));
     return [
+      ...paused,
       `${has}: once the Application's mode is act, put this trigger in the place of its own: ${trigger}`,
     ];
   }
-  return asks.otherTriggers.length === 0
-    ? []
-    : [`${has}, with other triggers beside Tradewind's: KEDA can lose Tradewind's there (docs/keda.md)`];
+  return [
+    ...paused,
+    ...(asks.multiplies
+      ? [
+          `${has} with 'metricType: Value': the HPA multiplies by the pods that run, up to the maximum; write AverageValue, or leave it out`,
+        ]
+      : []),
+    ...(asks.otherTriggers.length === 0
+      ? []
+      : [`${has}, with other triggers beside Tradewind's: KEDA can lose Tradewind's there (docs/keda.md)`]),
+  ];
 }
 
 function leftOutWords({ leftOut }: Survey): string {

@@ -14,6 +14,11 @@ const HELPFUL: readonly Resource[] = [
   RESOURCES.horizontalPodAutoscalers,
   RESOURCES.scaledObjects,
   RESOURCES.verticalPodAutoscalers,
+  RESOURCES.persistentVolumeClaims,
+  RESOURCES.rollouts,
+  RESOURCES.gatewayRoutes,
+  RESOURCES.openShiftRoutes,
+  RESOURCES.virtualServices,
 ];
 const MAX_OBJECTS = 20_000;
 
@@ -48,13 +53,18 @@ export async function readCluster(client: ApiClient, namespace: string): Promise
     }
   };
   for (const resource of NEEDED) await read(resource);
+  const forbidden: string[] = [];
   for (const resource of HELPFUL) {
     try {
       await read(resource);
     } catch (error) {
       if (error instanceof ApiError && error.isMissing) absent.push(resource.kind);
+      else if (error instanceof ApiError && error.isForbidden) forbidden.push(resource.plural);
       else notes.push(`${resource.plural} could not be read: ${describeError(error).slice(0, 200)}`);
     }
+  }
+  if (forbidden.length > 0) {
+    notes.push(`you may not list ${forbidden.join(", ")}: what they say of the workloads is not considered`);
   }
   return { found, absent, notes };
 }

@@ -11,9 +11,10 @@ const MAX_FILES = 2_000;
 const MANIFEST = /\.(ya?ml|json)$/;
 
 const Manifest = z.looseObject({
+  apiVersion: z.string().nullish(),
   kind: z.string(),
-  metadata: z.looseObject({ name: z.string().optional(), namespace: z.string().optional() }).optional(),
-  items: z.array(z.unknown()).optional(),
+  metadata: z.looseObject({ name: z.string().nullish(), namespace: z.string().nullish() }).nullish(),
+  items: z.array(z.unknown()).nullish(),
 });
 
 export interface ManifestReading {
@@ -22,71 +23,186 @@ export interface ManifestReading {
 }
 
 /**
- * Reads YAML or JSON manifests: files, folders with all that is in them, or `-` for what comes on standard input.
+ * Reads YAML or JSON manifests as kubectl does: files, folders with all that is in them, or `-` for what comes on standard
+ * input. Of two objects of one kind and name the last counts. What cannot be read is a note, and the rest is read all the same.
  * @param namespace for objects that name none; objects of other namespaces are passed over
- * @throws TradewindError `invalid-manifest` naming the file
+ * @throws TradewindError `invalid-manifest` for a path that cannot be read
  */
 export async function readManifests(
   paths: readonly string[],
   namespace: string,
   standardInput: () => Promise<string>,
 ): Promise<ManifestReading> {
-  const found = nothingFound();
-  const notes: string[] = [];
+  const reading = new Reading(namespace);
   for (const path of paths) {
     for (const file of path === "-" ? ["-"] : await filesIn(path)) {
-      const text = file === "-" ? await standardInput() : await readText(file);
-      readDocuments(text, file, namespace, found, notes);
+      reading.addFile(file === "-" ? await standardInput() : await readText(file), file);
     }
   }
-  return { found, notes };
+  return reading.result();
 }
 
-function readDocuments(text: string, file: string, namespace: string, found: Found, notes: string[]): void {
-  for (const value of valuesIn(text, file)) {
-    if (value !== null && value !== undefined) readObject(value, file, namespace, found, notes);
+interface Declared {
+  readonly file: string;
+  readonly kind: string;
+  readonly object: unknown;
+  readonly mayBeTemplate: boolean;
+}
+
+class Reading {
+  private readonly namespace: string;
+  /** By kind, namespace and name, in the order in which they first came. */
+  private readonly declared = new Map<string, Declared>();
+  private readonly notes: string[] = [];
+  private readonly templates = new Set<string>();
+  private readonly elsewhere = new Map<string, number>();
+
+  constructor(namespace: string) {
+    this.namespace = namespace;
+  }
+
+  addFile(text: string, file: string): void {
+    for (const { line, source } of documentsOf(text)) this.addDocument(source, file, line);
+  }
+
+  private addDocument(source: string, file: string, line: number): void {
+    try {
+      for (const value of valuesIn(source)) {
+        if (value !== null && value !== undefined) this.addValue(value, file, source.includes("{{"));
+      }
+    } catch (error) {
+      if (source.includes("{{")) this.templates.add(file);
+      else {
+        const what = describeError(error).split("\n", 1)[0]?.slice(0, 300) ?? "";
+        this.notes.push(`${file}: the document at line ${line} cannot be read and is passed over: ${what}`);
+      }
+    }
+  }
+
+  /** @param mayBeTemplate braces of a Helm template are a map to YAML, so the object only looks odd */
+  private addValue(value: unknown, file: string, mayBeTemplate: boolean, kindOfItem?: string): void {
+    const manifest = Manifest.safeParse(
+      kindOfItem !== undefined && isRecord(value) ? { kind: kindOfItem, ...value } : value,
+    );
+    if (!manifest.success) {
+      if (mayBeTemplate) this.templates.add(file);
+      else this.notes.push(`${file}: something that is no Kubernetes object is passed over`);
+      return;
+    }
+    const { apiVersion, items, kind, metadata } = manifest.data;
+    if (kind.endsWith("List") && Array.isArray(items)) {
+      const kindOfItems = kind === "List" ? undefined : kind.slice(0, -"List".length);
+      for (const item of items) this.addValue(item, file, mayBeTemplate, kindOfItems);
+      return;
+    }
+    const namespace = metadata?.namespace ?? this.namespace;
+    if (namespace !== this.namespace) {
+      if (WORKLOAD_KINDS.has(kind)) this.elsewhere.set(namespace, (this.elsewhere.get(namespace) ?? 0) + 1);
+      return;
+    }
+    const key = `${groupOf(apiVersion)}/${kind}/${metadata?.name ?? ""}`;
+    this.declared.set(key, {
+      file,
+      kind,
+      object: { ...manifest.data, metadata: { uid: key, ...metadata, namespace } },
+      mayBeTemplate,
+    });
+  }
+
+  result(): ManifestReading {
+    const found = nothingFound();
+    for (const { file, kind, mayBeTemplate, object } of this.declared.values()) {
+      try {
+        take(found, kind, object);
+      } catch (error) {
+        if (mayBeTemplate) {
+          this.templates.add(file);
+          continue;
+        }
+        const { name } = (object as { metadata: { name?: string | null } }).metadata;
+        const what = `${kind} '${name ?? ""}'`;
+        this.notes.push(`${file}: ${what} is left out: ${describeError(error).slice(0, 200)}`);
+      }
+    }
+    const templates = [...this.templates].map(
+      (file) =>
+        `${file}: holds a Helm template, which is passed over: give what 'helm template' writes to --manifests -`,
+    );
+    const elsewhere = [...this.elsewhere].map(
+      ([namespace, count]) =>
+        `${count === 1 ? "1 workload" : `${count} workloads`} of namespace '${namespace}' ${count === 1 ? "is" : "are"} passed over: --namespace ${namespace} looks there`,
+    );
+    return { found, notes: [...templates, ...this.notes, ...elsewhere] };
   }
 }
 
-/** @throws TradewindError `invalid-manifest`, also for an alias without its anchor and for what nests too deep to be read */
-function valuesIn(text: string, file: string): unknown[] {
-  try {
-    return parseAllDocuments(text).map((document): unknown => {
+const WORKLOAD_KINDS = new Set(["Deployment", "StatefulSet", "Rollout"]);
+
+const groupOf = (apiVersion: string | null | undefined): string =>
+  apiVersion?.includes("/") === true ? (apiVersion.split("/", 1)[0] ?? "") : "";
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+interface SourceDocument {
+  /** Of its first line in the file, from 1. */
+  readonly line: number;
+  readonly source: string;
+}
+
+/** The documents of a file, as kubectl takes them apart: by lines that begin with `---`. */
+function documentsOf(text: string): SourceDocument[] {
+  const documents: SourceDocument[] = [];
+  let lines: string[] = [];
+  let first = 1;
+  const end = (next: number): void => {
+    if (lines.some((line) => hasContent(line))) documents.push({ line: first, source: lines.join("\n") });
+    lines = [];
+    first = next;
+  };
+  text
+    .replace(/^\uFEFF/, "")
+    .split("\n")
+    .forEach((line, index) => {
+      // White space at the end of a line, such as a tab or the half of a CRLF, says nothing; strict readers trip over it.
+      const trimmed = line.trimEnd();
+      if (trimmed !== "---" && !trimmed.startsWith("--- ")) {
+        lines.push(trimmed);
+        return;
+      }
+      end(index + 2);
+      const rest = trimmed.slice(4);
+      if (hasContent(rest)) {
+        first = index + 1;
+        lines.push(rest);
+      }
+    });
+  end(1);
+  return documents;
+}
+
+const hasContent = (line: string): boolean => {
+  const trimmed = line.trimStart();
+  return trimmed !== "" && trimmed !== "..." && !trimmed.startsWith("#") && !trimmed.startsWith("%");
+};
+
+/** The values of one document; JSON is read as JSON, since YAML refuses its tabs. Throws what the readers throw. */
+function valuesIn(source: string): unknown[] {
+  if (source.trimStart().startsWith("{")) {
+    try {
+      return [JSON.parse(source) as unknown];
+    } catch {
+      // YAML's flow style begins with a brace too.
+    }
+  }
+  return parseAllDocuments(source, { merge: true, uniqueKeys: false, logLevel: "silent" }).map(
+    (document): unknown => {
       const [error] = "errors" in document ? document.errors : [];
       if (error !== undefined) throw error;
       const value: unknown = document.toJS({ maxAliasCount: 100 });
       return value;
-    });
-  } catch (error) {
-    throw new TradewindError("invalid-manifest", `${file}: ${describeError(error).slice(0, 300)}`, {
-      cause: error,
-    });
-  }
-}
-
-function readObject(value: unknown, file: string, namespace: string, found: Found, notes: string[]): void {
-  const manifest = Manifest.safeParse(value);
-  if (!manifest.success) {
-    notes.push(`${file}: something that is no Kubernetes object is passed over`);
-    return;
-  }
-  const { items, kind, metadata } = manifest.data;
-  if (kind === "List") {
-    for (const item of items ?? []) readObject(item, file, namespace, found, notes);
-    return;
-  }
-  const own = metadata?.namespace ?? namespace;
-  if (own !== namespace) return;
-  const name = metadata?.name ?? "";
-  const named = {
-    ...manifest.data,
-    metadata: { uid: `${kind}/${own}/${name}`, ...metadata, namespace: own },
-  };
-  try {
-    take(found, kind, named);
-  } catch (error) {
-    notes.push(`${file}: ${kind} '${name}' is left out: ${describeError(error).slice(0, 200)}`);
-  }
+    },
+  );
 }
 
 async function filesIn(path: string): Promise<string[]> {
@@ -100,10 +216,12 @@ async function filesIn(path: string): Promise<string[]> {
   }
 }
 
+/** The text of a file; `>` of PowerShell writes UTF-16, which begins with its byte order mark. */
 async function readText(file: string): Promise<string> {
   try {
     if ((await stat(file)).size > MAX_FILE_BYTES) throw new Error(`larger than ${MAX_FILE_BYTES} bytes`);
-    return await readFile(file, "utf8");
+    const bytes = await readFile(file);
+    return new TextDecoder(bytes[0] === 0xff && bytes[1] === 0xfe ? "utf-16le" : "utf-8").decode(bytes);
   } catch (error) {
     throw new TradewindError("invalid-manifest", `cannot read ${file}`, { cause: error });
   }

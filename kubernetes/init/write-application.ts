@@ -16,17 +16,21 @@ export interface ApplicationFacts {
 }
 
 /** Replicas a service keeps and may have, and the object that says so; without one they follow from what it runs. */
-export function replicaBounds({ autoscaler, scaledObject, workload }: SurveyedWorkload): {
+export function replicaBounds({ autoscaler, scaledObject, versionOf, workload }: SurveyedWorkload): {
   min: number;
   max: number;
   from?: string;
 } {
+  if (versionOf !== undefined) {
+    const replicas = Math.max(1, workload.replicasWanted);
+    return { min: replicas, max: replicas };
+  }
   const scaler = autoscaler ?? scaledObject;
   if (scaler !== undefined) {
     const kind = autoscaler === undefined ? "ScaledObject" : "HPA";
     return {
       min: Math.max(1, scaler.minReplicas),
-      max: scaler.maxReplicas,
+      max: Math.max(1, scaler.minReplicas, scaler.maxReplicas),
       from: `${kind} '${scaler.name}'`,
     };
   }
@@ -61,12 +65,20 @@ export function applicationYaml(facts: ApplicationFacts): string {
       beside: "before this is act, KEDA is answered what runs, and nothing scales",
     },
     ...facts.workloads.flatMap((each, index): Remark[] => {
-      const { nameSource } = each;
+      const { nameSource, versionOf } = each;
       const { from } = replicaBounds(each);
       return [
         ...(from === undefined
           ? []
           : [{ path: ["spec", "services", index, "maxReplicas"], beside: `as in ${from}` }]),
+        ...(versionOf === undefined
+          ? []
+          : [
+              {
+                path: ["spec", "services", index, "name"],
+                beside: `another version of '${versionOf}', whose name its spans have: it keeps its pods`,
+              },
+            ]),
         ...(nameSource === "workload" || nameSource === "label"
           ? []
           : [{ path: ["spec", "services", index, "name"], beside: `from ${nameSource}` }]),

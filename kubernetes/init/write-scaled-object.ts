@@ -1,4 +1,4 @@
-import { apiVersionOf, RESOURCES } from "../client/resources.ts";
+import { apiVersionOf, apiVersionOfScalable, RESOURCES } from "../client/resources.ts";
 import { yamlDocument } from "./document.ts";
 import type { Remark } from "./document.ts";
 import type { SurveyedWorkload } from "./survey.ts";
@@ -40,7 +40,10 @@ export function scaledObjectYaml(each: SurveyedWorkload, target: TriggerTarget):
     },
     spec: {
       scaleTargetRef: {
-        ...(workload.kind !== "Deployment" && { kind: workload.kind }),
+        ...(workload.kind !== "Deployment" && {
+          apiVersion: apiVersionOfScalable(workload.kind),
+          kind: workload.kind,
+        }),
         name: workload.name,
       },
       pollingInterval: 15,
@@ -55,15 +58,25 @@ export function scaledObjectYaml(each: SurveyedWorkload, target: TriggerTarget):
         horizontalPodAutoscalerConfig: {
           ...(autoscaler !== undefined && { name: autoscaler.name }),
           behavior: {
+            // What somebody chose for this workload stays; only the tolerance must be none.
             scaleUp: {
               tolerance: "0",
-              stabilizationWindowSeconds: 0,
-              policies: [
-                { type: "Percent", value: 400, periodSeconds: 15 },
-                { type: "Pods", value: 4, periodSeconds: 15 },
-              ],
+              ...(autoscaler?.behavior?.["scaleUp"] === undefined
+                ? {
+                    stabilizationWindowSeconds: 0,
+                    policies: [
+                      { type: "Percent", value: 400, periodSeconds: 15 },
+                      { type: "Pods", value: 4, periodSeconds: 15 },
+                    ],
+                  }
+                : rulesOf(autoscaler.behavior["scaleUp"])),
             },
-            scaleDown: { tolerance: "0", stabilizationWindowSeconds: 120 },
+            scaleDown: {
+              tolerance: "0",
+              ...(autoscaler?.behavior?.["scaleDown"] === undefined
+                ? { stabilizationWindowSeconds: 120 }
+                : rulesOf(autoscaler.behavior["scaleDown"])),
+            },
           },
         },
       },
@@ -71,6 +84,12 @@ export function scaledObjectYaml(each: SurveyedWorkload, target: TriggerTarget):
     },
   };
   return yamlDocument(object, remarksOf(each));
+}
+
+/** The rules of one direction of an HPA's behaviour without its tolerance. */
+function rulesOf(direction: unknown): Record<string, unknown> {
+  if (typeof direction !== "object" || direction === null) return {};
+  return Object.fromEntries(Object.entries(direction).filter(([name]) => name !== "tolerance"));
 }
 
 function remarksOf({ autoscaler }: SurveyedWorkload): Remark[] {
@@ -82,6 +101,12 @@ function remarksOf({ autoscaler }: SurveyedWorkload): Remark[] {
       path: [...behavior, "scaleUp", "tolerance"],
       beside: "exactly the number recommended; KEDA 2.18, Kubernetes 1.35 or newer",
     },
+    ...(["scaleUp", "scaleDown"] as const)
+      .filter((direction) => autoscaler?.behavior?.[direction] !== undefined)
+      .map((direction) => ({
+        path: [...behavior, direction],
+        above: `As in HPA '${autoscaler?.name ?? ""}'.`,
+      })),
     ...(autoscaler === undefined
       ? []
       : [

@@ -1,4 +1,4 @@
-import { apiVersionOf, RESOURCES } from "../client/resources.ts";
+import { apiVersionOf, apiVersionOfScalable, RESOURCES } from "../client/resources.ts";
 import { formatCores, formatMemory } from "../objects/quantity.ts";
 import type { Resources } from "../objects/quantity.ts";
 import { yamlDocument } from "./document.ts";
@@ -23,7 +23,11 @@ export function vpaYaml({ container, scaledObject, workload }: SurveyedWorkload)
     kind: verticalPodAutoscalers.kind,
     metadata: { name: workload.name, namespace: workload.namespace },
     spec: {
-      targetRef: { apiVersion: "apps/v1", kind: workload.kind, name: workload.name },
+      targetRef: {
+        apiVersion: apiVersionOfScalable(workload.kind),
+        kind: workload.kind,
+        name: workload.name,
+      },
       recommenders: [{ name: "tradewind" }],
       updatePolicy: { updateMode: "Off" },
       resourcePolicy: {

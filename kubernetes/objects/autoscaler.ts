@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Controller, Identity, StringMap } from "./metadata.ts";
+import { Controller, Identity, managerOf, StringMap } from "./metadata.ts";
 
 /** What scales a workload, and between which bounds. */
 export interface Autoscaler {
@@ -12,25 +12,57 @@ export interface Autoscaler {
   readonly utilisationOf: readonly ("cpu" | "memory")[];
   /** The ScaledObject that made it. */
   readonly scaledObject: string | undefined;
+  /** Held still in both directions. */
+  readonly isPaused: boolean;
+  /** What sets it back to what a repository says: `Helm release 'shop'`, `Argo CD`. */
+  readonly managedBy: string | undefined;
 }
 
 const Replicas = z.number().int().min(0).nullish();
 
+/** A target says how it is held against; before `autoscaling/v2` it was a number beside the name. */
+const Target = z
+  .object({ type: z.string() })
+  .nullish()
+  .transform((target) => target?.type);
+const ResourceMetric = z
+  .object({ name: z.string(), target: Target, targetAverageUtilization: z.number().nullish() })
+  .transform(({ name, target, targetAverageUtilization }) => ({
+    name,
+    targetType: target ?? (typeof targetAverageUtilization === "number" ? "Utilization" : undefined),
+  }))
+  .nullish();
 const Metric = z.object({
-  resource: z.object({ name: z.string(), target: z.object({ type: z.string() }) }).nullish(),
-  containerResource: z.object({ name: z.string(), target: z.object({ type: z.string() }) }).nullish(),
-  external: z.object({ metric: z.object({ name: z.string() }) }).nullish(),
+  resource: ResourceMetric,
+  containerResource: ResourceMetric,
+  external: z
+    .object({
+      metric: z.object({ name: z.string() }).nullish(),
+      metricName: z.string().nullish(),
+      target: Target,
+    })
+    .transform(({ metric, metricName, target }) => ({
+      name: metric?.name ?? metricName ?? "",
+      targetType: target,
+    }))
+    .nullish(),
 });
+
+/** An external metric of an HPA: what it asks KEDA for. */
+export interface ExternalMetric {
+  readonly name: string;
+  /** `Value` multiplies by the pods that are ready, `AverageValue` does not. */
+  readonly targetType: string | undefined;
+}
 
 /** An `autoscaling/v2` HorizontalPodAutoscaler. */
 export interface HorizontalPodAutoscaler extends Autoscaler {
-  /** Names of its external metrics: what it asks KEDA for. */
-  readonly externalMetrics: readonly string[];
+  readonly externalMetrics: readonly ExternalMetric[];
 }
 
 export const HorizontalPodAutoscaler = z
   .object({
-    metadata: Identity.extend({ ownerReferences: Controller }),
+    metadata: Identity.extend({ ownerReferences: Controller, labels: StringMap, annotations: StringMap }),
     spec: z.object({
       scaleTargetRef: z.object({ kind: z.string(), name: z.string() }),
       minReplicas: Replicas,
@@ -38,13 +70,14 @@ export const HorizontalPodAutoscaler = z
       metrics: z.array(Metric).nullish(),
     }),
   })
-  .transform(({ metadata: { name, namespace, ownerReferences }, spec }): HorizontalPodAutoscaler => {
+  .transform(({ metadata, spec }): HorizontalPodAutoscaler => {
+    const { name, namespace, ownerReferences } = metadata;
     const sources = (spec.metrics ?? []).flatMap(({ resource, containerResource }) => [
       resource,
       containerResource,
     ]);
     const isAgainst = (name: string): boolean =>
-      sources.some((source) => source?.name === name && source.target.type === "Utilization");
+      sources.some((source) => source?.name === name && source.targetType === "Utilization");
     return {
       namespace,
       name,
@@ -53,7 +86,9 @@ export const HorizontalPodAutoscaler = z
       maxReplicas: spec.maxReplicas,
       utilisationOf: (["cpu", "memory"] as const).filter((resource) => isAgainst(resource)),
       scaledObject: ownerReferences?.kind === "ScaledObject" ? ownerReferences.name : undefined,
-      externalMetrics: (spec.metrics ?? []).flatMap(({ external }) => external?.metric.name ?? []),
+      isPaused: false,
+      managedBy: managerOf(metadata),
+      externalMetrics: (spec.metrics ?? []).flatMap(({ external }) => external ?? []),
     };
   });
 
@@ -63,15 +98,39 @@ const Trigger = z.object({
   metadata: StringMap,
 });
 
+/** What an annotation of KEDA holds still: all of it, at a number of replicas where one is given, or one direction. */
+export interface Pause {
+  readonly of: "scaling" | "scale-in" | "scale-out";
+  readonly replicas?: number;
+  readonly annotation: string;
+}
+
+const PAUSED = "autoscaling.keda.sh/paused";
+
+/** As KEDA reads them: `paused` and the directions are on unless they say false, and a number of replicas goes first. */
+function pauseOf(annotations: Readonly<Record<string, string>>): Pause | undefined {
+  const isOn = (name: string): boolean =>
+    !/^(?:0|f|false)$/i.test((annotations[name] ?? "false").slice(0, 16));
+  const replicasText = annotations[`${PAUSED}-replicas`];
+  const replicas = Number(replicasText ?? Number.NaN);
+  if (replicasText !== undefined && Number.isInteger(replicas) && replicas >= 0) {
+    return { of: "scaling", replicas, annotation: `${PAUSED}-replicas` };
+  }
+  if (isOn(PAUSED)) return { of: "scaling", annotation: PAUSED };
+  const [direction] = (["scale-in", "scale-out"] as const).filter((each) => isOn(`${PAUSED}-${each}`));
+  return direction && { of: direction, annotation: `${PAUSED}-${direction}` };
+}
+
 /** A KEDA ScaledObject; its HPA carries the same bounds, except that it cannot go to zero. */
 export interface ScaledObject extends Autoscaler {
   readonly uid: string;
   readonly triggers: readonly z.infer<typeof Trigger>[];
+  readonly pause: Pause | undefined;
 }
 
 export const ScaledObject = z
   .object({
-    metadata: Identity,
+    metadata: Identity.extend({ labels: StringMap, annotations: StringMap }),
     spec: z.object({
       scaleTargetRef: z.object({ kind: z.string().nullish(), name: z.string() }),
       minReplicaCount: Replicas,
@@ -79,12 +138,14 @@ export const ScaledObject = z
       triggers: z.array(Trigger).nullish(),
     }),
   })
-  .transform(({ metadata: { name, namespace, uid }, spec }): ScaledObject => {
+  .transform(({ metadata, spec }): ScaledObject => {
+    const { annotations, name: ownName, namespace, uid } = metadata;
     const { kind, name: targetName } = spec.scaleTargetRef;
     const triggers = spec.triggers ?? [];
+    const pause = pauseOf(annotations);
     return {
       namespace,
-      name,
+      name: ownName,
       target: { kind: kind ?? "Deployment", name: targetName },
       minReplicas: spec.minReplicaCount ?? 0,
       maxReplicas: spec.maxReplicaCount ?? 100,
@@ -94,8 +155,11 @@ export const ScaledObject = z
             type === resource && (metricType ?? metadata["type"] ?? "Utilization") === "Utilization",
         ),
       ),
-      scaledObject: name,
+      scaledObject: ownName,
+      isPaused: pause?.of === "scaling",
+      managedBy: managerOf(metadata),
       uid,
       triggers,
+      pause,
     };
   });

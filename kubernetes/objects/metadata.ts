@@ -43,8 +43,11 @@ export const Identity = z.object({
   uid: z.string().min(1),
 });
 
-const REVISION_NUMBER = "deployment.kubernetes.io/revision";
-const TEMPLATE_HASH = "pod-template-hash";
+/** Of a Deployment's ReplicaSets, then of a Rollout's. */
+const REVISION_NUMBERS = ["deployment.kubernetes.io/revision", "rollout.argoproj.io/revision"];
+const TEMPLATE_HASHES = ["pod-template-hash", "rollouts-pod-template-hash"];
+const firstOf = (names: readonly string[], map: Readonly<Record<string, string>>): string | undefined =>
+  names.map((name) => map[name]).find((value) => value !== undefined);
 
 /** `PartialObjectMetadata` of a ReplicaSet: it is only a step from a pod to its Deployment. */
 export const Owned = z
@@ -56,12 +59,29 @@ export const Owned = z
     namespace,
     uid,
     owner: ownerReferences,
-    /** Rises with each update of the Deployment, and when it is rolled back to this ReplicaSet; NaN when not stated. */
-    revisionNumber: Number(annotations[REVISION_NUMBER] ?? Number.NaN),
+    /** Rises with each update of the Deployment or Rollout, and when it is rolled back to this ReplicaSet; NaN when not stated. */
+    revisionNumber: Number(firstOf(REVISION_NUMBERS, annotations) ?? Number.NaN),
     /** As its pods carry it. */
-    revision: labels[TEMPLATE_HASH],
+    revision: firstOf(TEMPLATE_HASHES, labels),
   }));
 export type Owned = z.infer<typeof Owned>;
+
+/**
+ * Who sets an object back to what a repository says. @returns `Helm release 'shop'`, `Argo CD application 'shop'`, `Flux`;
+ * undefined where nothing shows it
+ */
+export function managerOf({
+  annotations,
+  labels,
+}: Readonly<Record<"annotations" | "labels", Readonly<Record<string, string>>>>): string | undefined {
+  const tracked = annotations["argocd.argoproj.io/tracking-id"]?.split(":", 1)[0];
+  const application = tracked ?? labels["argocd.argoproj.io/instance"];
+  if (application !== undefined) return `Argo CD application '${application}'`;
+  if (Object.keys(labels).some((name) => name.includes(".toolkit.fluxcd.io/"))) return "Flux";
+  const release = annotations["meta.helm.sh/release-name"];
+  if (release !== undefined) return `Helm release '${release}'`;
+  return labels["app.kubernetes.io/managed-by"] === "Helm" ? "Helm" : undefined;
+}
 
 /** Annotations that steer Tradewind. */
 export const ANNOTATIONS = {

@@ -95,8 +95,8 @@ export interface Pod {
 
 const OOM_KILLED = "OOMKilled";
 const DEFAULT_CONTAINER = "kubectl.kubernetes.io/default-container";
-/** Labels by which controllers mark the pods of one template: of Deployments, then of StatefulSets. */
-const REVISION_LABELS = ["pod-template-hash", "controller-revision-hash"];
+/** Labels by which controllers mark the pods of one template: of Deployments, of StatefulSets, then of Rollouts. */
+const REVISION_LABELS = ["pod-template-hash", "controller-revision-hash", "rollouts-pod-template-hash"];
 const RESIZE_CONDITIONS = new Set(["PodResizePending", "PodResizeInProgress"]);
 
 /** A pod, reduced to what is used of it: about a kilobyte for each container. */

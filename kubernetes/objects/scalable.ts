@@ -65,7 +65,11 @@ const Template = z
           resources: z
             .object({ requests: Resources.nullish(), limits: Resources.nullish() })
             .nullish()
-            .transform((lists) => ({ requests: lists?.requests ?? {}, limits: lists?.limits ?? {} })),
+            // What is not requested is requested as it is limited, as the API server defaults it.
+            .transform((lists) => {
+              const limits = lists?.limits ?? {};
+              return { requests: { ...limits, ...lists?.requests }, limits };
+            }),
         }),
       ),
     }),
@@ -105,35 +109,67 @@ export interface Scalable {
   readonly replicasReady: number;
   /** Revision of a StatefulSet's newest template, as its pods carry it. Those of a Deployment are its ReplicaSets'. */
   readonly updateRevision: string | undefined;
+  /** The Deployment whose template a Rollout's pods are made of, where it has none of its own (`workloadRef`). */
+  readonly templateFrom?: string;
 }
+
+const NO_TEMPLATE: z.infer<typeof Template> = { labels: {}, annotations: {}, containers: [] };
 
 const MEANINGFUL = /^(tradewind\.dev|resource\.opentelemetry\.io)\//;
 const meaningful = (annotations: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(Object.entries(annotations).filter(([name]) => MEANINGFUL.test(name)));
 
-/** The schema of a Deployment or StatefulSet. */
-export const scalable = (kind: "Deployment" | "StatefulSet") =>
+/** The schema of a Deployment, a StatefulSet, or Argo's Rollout, which is shaped like a Deployment. */
+export const scalable = (kind: "Deployment" | "StatefulSet" | "Rollout") =>
   z
     .object({
       metadata: Identity.extend({ labels: StringMap, annotations: StringMap }),
-      spec: z.object({ replicas: z.number().int().min(0).nullish(), template: Template }),
+      spec: z.object({
+        replicas: z.number().int().min(0).nullish(),
+        template: kind === "Rollout" ? Template.nullish() : Template,
+        workloadRef: z.object({ kind: z.string().nullish(), name: z.string() }).nullish(),
+      }),
       status: z
         .object({ readyReplicas: z.number().int().min(0).nullish(), updateRevision: z.string().nullish() })
         .nullish(),
     })
-    .transform(({ metadata, spec, status }): Scalable => ({
-      kind,
-      namespace: metadata.namespace,
-      name: metadata.name,
-      uid: metadata.uid,
-      labels: metadata.labels,
-      annotations: {
-        ...meaningful(spec.template.annotations),
-        ...meaningful(metadata.annotations),
-      },
-      podLabels: spec.template.labels,
-      containers: spec.template.containers,
-      replicasWanted: spec.replicas ?? 1,
-      replicasReady: status?.readyReplicas ?? 0,
-      updateRevision: status?.updateRevision ?? undefined,
-    }));
+    .transform(({ metadata, spec, status }): Scalable => {
+      const template = spec.template ?? NO_TEMPLATE;
+      const templateFrom = kind === "Rollout" ? spec.workloadRef?.name : undefined;
+      return {
+        kind,
+        namespace: metadata.namespace,
+        name: metadata.name,
+        uid: metadata.uid,
+        labels: metadata.labels,
+        annotations: { ...meaningful(template.annotations), ...meaningful(metadata.annotations) },
+        podLabels: template.labels,
+        containers: template.containers,
+        replicasWanted: spec.replicas ?? 1,
+        replicasReady: status?.readyReplicas ?? 0,
+        updateRevision: status?.updateRevision ?? undefined,
+        ...(templateFrom !== undefined && { templateFrom }),
+      };
+    });
+
+/**
+ * Rollouts with the templates of the Deployments that they name. Such a Deployment runs no pods of its own once it is taken
+ * over, so it is left out.
+ */
+export function withTemplates<Item extends Scalable>(all: readonly Item[]): Item[] {
+  if (all.every(({ templateFrom }) => templateFrom === undefined)) return [...all];
+  const placeOf = (namespace: string, name: string): string => `${namespace}/${name}`;
+  const deployments = new Map(
+    all.filter(({ kind }) => kind === "Deployment").map((each) => [placeOf(each.namespace, each.name), each]),
+  );
+  const named = new Set<Item>();
+  const whole = all.map((each): Item => {
+    const deployment = deployments.get(placeOf(each.namespace, each.templateFrom ?? ""));
+    if (deployment === undefined) return each;
+    named.add(deployment);
+    const { kind, labels, name, replicasReady, replicasWanted, uid } = each;
+    const annotations = { ...deployment.annotations, ...each.annotations };
+    return { ...deployment, annotations, kind, labels, name, replicasReady, replicasWanted, uid };
+  });
+  return whole.filter((each) => !named.has(each) || each.replicasWanted > 0);
+}

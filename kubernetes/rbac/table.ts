@@ -84,6 +84,13 @@ const workloads = (account: Account): Permission[] => [
     account,
     "workloads",
     "watched",
+    RESOURCES.rollouts,
+    "the same of Argo Rollouts, where they are installed",
+  ),
+  read(
+    account,
+    "workloads",
+    "watched",
     RESOURCES.replicaSets,
     "which Deployment a pod belongs to (metadata only)",
   ),

@@ -10,7 +10,7 @@ import { Node, ResourceQuota } from "../objects/capacity.ts";
 import { PodDisruptionBudget } from "../objects/disruption-budget.ts";
 import { Owned } from "../objects/metadata.ts";
 import { Pod } from "../objects/pod.ts";
-import { scalable } from "../objects/scalable.ts";
+import { scalable, withTemplates } from "../objects/scalable.ts";
 import type { Scalable } from "../objects/scalable.ts";
 import { Reflector } from "../watch/reflector.ts";
 import type { ReflectorState, ReflectorTimings, WatchObserver } from "../watch/reflector.ts";
@@ -66,6 +66,7 @@ export class ClusterWatch {
   private changes = 0;
   private readonly deployments: Collection<Scalable>;
   private readonly statefulSets: Collection<Scalable>;
+  private readonly rollouts: Collection<Scalable>;
   private readonly replicaSets: Collection<Owned>;
   private readonly pods: Collection<Pod>;
   private readonly horizontalPodAutoscalers: Collection<HorizontalPodAutoscaler>;
@@ -78,6 +79,7 @@ export class ClusterWatch {
     this.options = options;
     this.deployments = this.follow(RESOURCES.deployments, scalable("Deployment"));
     this.statefulSets = this.follow(RESOURCES.statefulSets, scalable("StatefulSet"));
+    this.rollouts = this.follow(RESOURCES.rollouts, scalable("Rollout"));
     this.replicaSets = this.follow(RESOURCES.replicaSets, Owned, true);
     this.pods = this.follow(RESOURCES.pods, Pod);
     this.horizontalPodAutoscalers = this.follow(RESOURCES.horizontalPodAutoscalers, HorizontalPodAutoscaler);
@@ -121,7 +123,11 @@ export class ClusterWatch {
         ? collection.all()
         : undefined;
     return {
-      scalables: [...this.deployments.all(), ...this.statefulSets.all()],
+      scalables: withTemplates([
+        ...this.deployments.all(),
+        ...this.statefulSets.all(),
+        ...this.rollouts.all(),
+      ]),
       replicaSets: this.replicaSets.all(),
       pods: this.pods.all(),
       horizontalPodAutoscalers: known(this.horizontalPodAutoscalers),
@@ -152,6 +158,7 @@ export class ClusterWatch {
     return [
       this.deployments,
       this.statefulSets,
+      this.rollouts,
       this.replicaSets,
       this.pods,
       this.horizontalPodAutoscalers,

@@ -1,15 +1,39 @@
-import type { Pod, PodContainer } from "../objects/pod.ts";
+/** What is looked at of a container. */
+interface Candidate {
+  readonly name: string;
+  readonly isSidecar: boolean;
+}
+
+/** Proxies that injectors and charts put first into a pod, by the name that they give the container. */
+const PROXIES = new Set([
+  "cloud-sql-proxy",
+  "cloudsql-proxy",
+  "consul-dataplane",
+  "daprd",
+  "envoy",
+  "envoy-sidecar",
+  "istio-proxy",
+  "kube-rbac-proxy",
+  "linkerd-proxy",
+  "oauth2-proxy",
+]);
 
 /**
  * The container that a service's size is meant for: the one that kubectl takes by default, else the one called like the
- * workload, else the first. Sidecars are left as they are.
+ * workload, else the first that is no well-known proxy. Sidecars are left as they are.
  */
-export function mainContainer(
-  { containers, defaultContainer }: Pick<Pod, "containers" | "defaultContainer">,
+export function mainContainer<Container extends Candidate>(
+  {
+    containers,
+    defaultContainer,
+  }: { readonly containers: readonly Container[]; readonly defaultContainer: string | undefined },
   workload: string,
-): PodContainer | undefined {
+): Container | undefined {
   const own = containers.filter(({ isSidecar }) => !isSidecar);
   return (
-    own.find(({ name }) => name === defaultContainer) ?? own.find(({ name }) => name === workload) ?? own[0]
+    own.find(({ name }) => name === defaultContainer) ??
+    own.find(({ name }) => name === workload) ??
+    own.find(({ name }) => !PROXIES.has(name)) ??
+    own[0]
   );
 }

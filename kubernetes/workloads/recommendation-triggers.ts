@@ -1,4 +1,4 @@
-import type { HorizontalPodAutoscaler, ScaledObject } from "../objects/autoscaler.ts";
+import type { HorizontalPodAutoscaler, Pause, ScaledObject } from "../objects/autoscaler.ts";
 
 /** A ScaledObject that asks Tradewind for a service's replicas, and what KEDA made of it. */
 export interface RecommendationTrigger {
@@ -15,10 +15,22 @@ export interface RecommendationTrigger {
   readonly lost: boolean;
   /** Types of the triggers beside it: with one of them KEDA can write an HPA without this one. */
   readonly otherTriggers: readonly string[];
+  /**
+   * The trigger's `metricType`, or the target's type in the HPA, is not `AverageValue`. The HPA then multiplies the number
+   * recommended by the pods that are ready, so it ends at the maximum.
+   */
+  readonly multiplies: boolean;
+  readonly pause: Pause | undefined;
+  readonly workload: { readonly kind: string; readonly name: string };
+  /** What else scales the same workload: `HPA 'cart'`. */
+  readonly rivals: readonly string[];
+  readonly managedBy: string | undefined;
 }
 
 /** KEDA's name for the one metric that a formula over all triggers gives (`scalingModifiers`). */
 const COMPOSITE = "composite-metric";
+
+const AVERAGE = "AverageValue";
 
 /** The triggers that ask Tradewind, by namespace and name of their ScaledObject. */
 export function recommendationTriggers(
@@ -31,20 +43,42 @@ export function recommendationTriggers(
     if (each.scaledObject !== undefined) made.set(key(each.namespace, each.scaledObject), each);
   }
   return scaledObjects
-    .flatMap((each) => triggersOf(each, made.get(key(each.namespace, each.name))))
+    .flatMap((each) => {
+      const rivals = [
+        ...horizontalPodAutoscalers
+          .filter(({ scaledObject }) => scaledObject !== each.name)
+          .map((hpa) => ({ ...hpa, kind: "HPA" })),
+        ...scaledObjects
+          .filter(({ uid }) => uid !== each.uid)
+          .map((other) => ({ ...other, kind: "ScaledObject" })),
+      ].filter(
+        ({ namespace, scaledObject, target, kind }) =>
+          namespace === each.namespace &&
+          target.kind === each.target.kind &&
+          target.name === each.target.name &&
+          // An HPA that another ScaledObject made is named by that.
+          (kind === "ScaledObject" || scaledObject === undefined),
+      );
+      return triggersOf(
+        each,
+        made.get(key(each.namespace, each.name)),
+        rivals.map(({ kind, name }) => `${kind} '${name}'`),
+      );
+    })
     .sort((a, b) => (key(a.namespace, a.scaledObject.name) < key(b.namespace, b.scaledObject.name) ? -1 : 1));
 }
 
 function triggersOf(
-  { name, namespace, target, triggers, uid }: ScaledObject,
+  { managedBy, name, namespace, pause, target, triggers, uid }: ScaledObject,
   hpa: HorizontalPodAutoscaler | undefined,
+  rivals: readonly string[],
 ): RecommendationTrigger[] {
-  return triggers.flatMap(({ metadata, type }, index) => {
+  return triggers.flatMap(({ metadata, metricType, type }, index) => {
     const isOurs = metadata["service"] !== undefined || metadata["serviceFromEnv"] !== undefined;
     if (!isOurs || (type !== "external" && type !== "external-push")) return [];
     // KEDA puts the trigger's place in the list before the scaler's own name: `s0-recommended-replicas`.
-    const isRead = hpa?.externalMetrics.some(
-      (metric) => metric === COMPOSITE || metric.startsWith(`s${index}-`),
+    const read = hpa?.externalMetrics.find(
+      (metric) => metric.name === COMPOSITE || metric.name.startsWith(`s${index}-`),
     );
     const service = metadata["service"]?.trim() ?? "";
     return [
@@ -53,9 +87,20 @@ function triggersOf(
         scaledObject: { name, uid },
         service: service === "" ? target.name : service,
         hpa: hpa?.name,
-        lost: isRead === false,
+        lost: hpa !== undefined && read === undefined,
         otherTriggers: triggers.filter((_, place) => place !== index).map((other) => other.type),
+        multiplies: (metricType ?? AVERAGE) !== AVERAGE || (read?.targetType ?? AVERAGE) !== AVERAGE,
+        pause,
+        workload: target,
+        rivals,
+        managedBy,
       },
     ];
   });
+}
+
+/** `KEDA is paused at 5 replicas`, `scale-in is paused`. */
+export function pausedInWords({ of, replicas }: Pause): string {
+  if (of !== "scaling") return `KEDA's ${of} is paused`;
+  return replicas === undefined ? "KEDA is paused" : `KEDA is paused at ${replicas} replicas`;
 }

@@ -6,7 +6,8 @@ import type { Scalable } from "../objects/scalable.ts";
 export type ConfiguredName = (workload: Pick<Scalable, "kind" | "namespace" | "name">) => string | undefined;
 
 const OTEL_ANNOTATION = "resource.opentelemetry.io/service.name";
-const NAME_LABEL = "app.kubernetes.io/name";
+/** Labels that name what a pod is, from the most to the least explicit; Istio's own is what its spans are called by. */
+export const NAME_LABELS = ["service.istio.io/canonical-name", "app.kubernetes.io/name", "app"] as const;
 
 /** How a workload came to its service's name, from the most to the least explicit. */
 export const NAME_SOURCES = [
@@ -28,17 +29,20 @@ export interface ServiceNaming {
 /**
  * The name under which each workload appears in traces, by the workload's uid. The first of these counts: the
  * application's own mapping; the annotation `tradewind.dev/service`; `OTEL_SERVICE_NAME`; `service.name` in
- * `OTEL_RESOURCE_ATTRIBUTES`; the OpenTelemetry operator's annotation; the label `app.kubernetes.io/name` where no other
- * workload of the namespace carries the same (charts like to give one to all their parts); the workload's own name.
+ * `OTEL_RESOURCE_ATTRIBUTES`; the OpenTelemetry operator's annotation; the label `service.istio.io/canonical-name` or
+ * `app.kubernetes.io/name`, or `app` of a workload called `APP-VERSION`, where no other workload of the namespace carries the
+ * same (charts like to give one to all their parts); the workload's own name.
  */
 export function serviceNames(
   workloads: readonly Scalable[],
   configured: ConfiguredName,
 ): ReadonlyMap<string, ServiceNaming> {
   const labelled = new Map<string, number>();
-  const labelOf = ({ namespace, podLabels, labels }: Scalable): string | undefined => {
-    const name = podLabels[NAME_LABEL] ?? labels[NAME_LABEL];
-    return name === undefined ? undefined : `${namespace}/${name}`;
+  const labelOf = ({ name, namespace, podLabels, labels }: Scalable): string | undefined => {
+    const [canonical, own, app] = NAME_LABELS.map((label) => podLabels[label] ?? labels[label]);
+    const version = app !== undefined && isVersionOf(name, app, podLabels) ? app : undefined;
+    const value = canonical ?? own ?? version;
+    return value === undefined ? undefined : `${namespace}/${value}`;
   };
   for (const workload of workloads) {
     const label = labelOf(workload);
@@ -52,6 +56,19 @@ export function serviceNames(
       return [workload.uid, nameOf(workload, configured(workload), ownLabel)];
     }),
   );
+}
+
+const VERSION = /^v\d{1,9}$/;
+
+/** Whether a workload's name is a service's with a version behind it: `reviews-v2`, or `reviews-blue` where the label `version` says `blue`. */
+export function isVersionOf(
+  workload: string,
+  service: string,
+  { version }: Readonly<Record<string, string>>,
+): boolean {
+  if (!workload.startsWith(`${service}-`)) return false;
+  const rest = workload.slice(service.length + 1);
+  return rest === version || VERSION.test(rest);
 }
 
 function nameOf(

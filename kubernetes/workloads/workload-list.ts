@@ -106,6 +106,7 @@ function workload(
       minReplicas: autoscaler.minReplicas,
       maxReplicas: autoscaler.maxReplicas,
     }),
+    ...(autoscaler?.isPaused === true && { scalingPaused: true }),
     podsUnscheduled: pods.length - scheduled.length,
     ...(probePaths.length > 0 && { probePaths: probePaths.slice(0, MAX_PROBE_PATHS) }),
     ...(revision !== undefined && { revision }),

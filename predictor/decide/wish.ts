@@ -77,6 +77,7 @@ export function toWish(observation: Observation, target: Target, facts: Decision
     observed: {
       ...(window?.replicasReady !== undefined && { replicasReady: window.replicasReady }),
       ...(window?.replicasWanted !== undefined && { replicasWanted: window.replicasWanted }),
+      ...(window?.scalingPaused !== undefined && { scalingPaused: window.scalingPaused }),
       ...(window?.lastStartedAtMs !== undefined && { lastStartedAtMs: window.lastStartedAtMs }),
       ...runningSize(observation),
       complete: missing === undefined,

@@ -5,6 +5,8 @@ export interface ServiceResources {
   readonly namespace: string;
   readonly replicasReady?: number | undefined;
   readonly replicasWanted?: number | undefined;
+  /** The autoscaler in charge is held still. */
+  readonly scalingPaused?: true | undefined;
   /** Pods that no node has taken yet. */
   readonly podsUnscheduled?: number | undefined;
   /** See the window's. */

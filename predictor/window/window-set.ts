@@ -105,10 +105,11 @@ function countedContainers(
 function replicas(resources: ServiceResources | undefined): Partial<Window> {
   if (resources === undefined) return {};
   const { lastStartedAtMs, newestRevisionShare, nodeRoomCores, podsUnscheduled } = resources;
-  const { replicasReady, replicasWanted, revision } = resources;
+  const { replicasReady, replicasWanted, revision, scalingPaused } = resources;
   return {
     ...(replicasReady === undefined ? {} : { replicasReady }),
     ...(replicasWanted === undefined ? {} : { replicasWanted }),
+    ...(scalingPaused === undefined ? {} : { scalingPaused }),
     ...(podsUnscheduled === undefined ? {} : { podsUnscheduled }),
     ...(nodeRoomCores === undefined ? {} : { nodeRoomCores }),
     ...(lastStartedAtMs === undefined ? {} : { lastStartedAtMs }),

@@ -15,6 +15,8 @@ export interface Scene {
   readonly monotonicMs: number;
   readonly view: (namespace: string) => NamespaceView | undefined;
   readonly service: (namespace: string, service: string) => ServiceWorkload | undefined;
+  /** Whether KEDA is held still for a service by an annotation of its ScaledObject. */
+  readonly isPaused: (namespace: string, service: string) => boolean;
   /** The recommendation for a workload, by kind and name. */
   readonly served: (namespace: string, kind: string, name: string) => ServedRecommendation | undefined;
 }
@@ -45,8 +47,12 @@ export function applicationIn(
   );
 }
 
-/** What may be written about a recommendation: nothing of an application before its first plan since the start. */
+/**
+ * What may be written about a recommendation: nothing of an application before its first plan since the start, and nothing of a
+ * service that KEDA is held still for.
+ */
 export function modeIn(scene: Scene, served: ServedRecommendation | undefined): ApplicationMode | undefined {
+  if (served !== undefined && scene.isPaused(served.namespace, served.service)) return "observe";
   const application = applicationIn(scene, served);
   return application === undefined ? undefined : modeOf(application);
 }

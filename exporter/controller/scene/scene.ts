@@ -27,6 +27,11 @@ export function makeScene(
       if (workload !== undefined) served.set(key(each.namespace, workload.kind, workload.name), each);
     }
   };
+  const paused = new Map<string, ReadonlySet<string>>();
+  const pausedIn = (namespace: string): ReadonlySet<string> => {
+    const triggers = namespaces.get(namespace)?.workloads.triggers() ?? [];
+    return new Set(triggers.flatMap(({ pause, service }) => (pause?.of === "scaling" ? [service] : [])));
+  };
   return {
     list,
     applications,
@@ -37,6 +42,11 @@ export function makeScene(
       const found = known(namespace).get(service);
       const isKnown = namespaces.get(namespace)?.workloads.knowsAutoscalers(FRESH_MS) === true;
       return found === undefined || isKnown ? found : { ...found, scalePoints: ["cpu", "memory"] };
+    },
+    isPaused: (namespace, service) => {
+      const services = paused.get(namespace) ?? pausedIn(namespace);
+      paused.set(namespace, services);
+      return services.has(service);
     },
     served: (namespace, kind, name) => {
       index();

@@ -9,6 +9,8 @@ export interface Judged {
   readonly header: ReadPlan["header"] | undefined;
   /** What is wrong with the newest configuration of the application. */
   readonly problem?: string | undefined;
+  /** Services that KEDA is held still for. */
+  readonly paused?: readonly string[];
 }
 
 type Verdict = Pick<Condition, "status" | "reason" | "message">;
@@ -50,13 +52,15 @@ function ready({ header, list, problem }: Judged): Verdict {
 }
 
 /** The mode, as a condition: its reason names it. */
-function acting({ header }: Judged): Verdict {
+function acting({ header, paused = [] }: Judged): Verdict {
   if (header === undefined) return unknown("NoPlan", "no plan is handled yet");
   const doesNot = "are not carried out; set mode to act to scale";
   if (header.mode === "observe")
     return no("Observe", `KEDA is answered what runs: recommendations ${doesNot}`);
   if (header.mode === "recommend") return no("Recommend", `recommendations are shown and ${doesNot}`);
-  return yes("Act", "recommendations are carried out");
+  return paused.length > 0
+    ? yes("Act", `recommendations are carried out, but for ${named(paused)}: KEDA is paused by an annotation`)
+    : yes("Act", "recommendations are carried out");
 }
 
 function objectiveMet({ header, list }: Judged): Verdict {

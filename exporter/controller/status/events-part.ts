@@ -1,4 +1,5 @@
 import type { ServedRecommendation } from "@tradewind/core/contract/recommendation.ts";
+import { apiVersionOfScalable } from "@tradewind/kubernetes/client/resources.ts";
 import type { EventRecorder, Regarding } from "@tradewind/kubernetes/write/events.ts";
 import type { Scalable } from "@tradewind/kubernetes/objects/scalable.ts";
 import { changesBetween } from "./changes.ts";
@@ -64,7 +65,7 @@ export class EventsPart implements LeaderPart {
 }
 
 export const regardingWorkload = ({ kind, name, namespace, uid }: Scalable): Regarding => ({
-  apiVersion: "apps/v1",
+  apiVersion: apiVersionOfScalable(kind),
   kind,
   namespace,
   name,

@@ -62,6 +62,9 @@ export class StatusPart implements LeaderPart {
       list,
       header,
       problem,
+      paused: list.recommendations
+        .filter(({ namespace, service }) => scene.isPaused(namespace, service))
+        .map(({ service }) => service),
       prices: resource.spec.prices,
       workloadOf: scene.service,
       generation: generationInUse(resource, reading),

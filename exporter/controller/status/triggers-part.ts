@@ -1,4 +1,5 @@
 import { apiVersionOf, RESOURCES } from "@tradewind/kubernetes/client/resources.ts";
+import { pausedInWords } from "@tradewind/kubernetes/workloads/recommendation-triggers.ts";
 import type { RecommendationTrigger } from "@tradewind/kubernetes/workloads/recommendation-triggers.ts";
 import type { EventRecorder } from "@tradewind/kubernetes/write/events.ts";
 import type { LeaderPart, Scene } from "../scene/part.ts";
@@ -6,7 +7,10 @@ import type { LeaderPart, Scene } from "../scene/part.ts";
 /** Events are kept for an hour, so one that still holds is written again before. */
 const REPEAT_MS = 30 * 60_000;
 
-/** Writes an event on each ScaledObject whose HPA lost our trigger, where `kubectl describe scaledobject` shows it. */
+/**
+ * Writes an event on each ScaledObject whose HPA lost our trigger or does something else than what is recommended, where
+ * `kubectl describe scaledobject` shows it.
+ */
 export class TriggersPart implements LeaderPart {
   readonly name = "triggers";
   private readonly recorder: EventRecorder;
@@ -19,34 +23,76 @@ export class TriggersPart implements LeaderPart {
 
   async reconcile({ list, monotonicMs, view }: Scene, signal: AbortSignal): Promise<void> {
     const namespaces = new Set(list.recommendations.map(({ namespace }) => namespace));
-    const lost = [...namespaces]
+    const told = [...namespaces]
       .flatMap((namespace) => view(namespace)?.workloads.triggers() ?? [])
-      .filter((trigger) => trigger.lost);
+      .flatMap((trigger) => {
+        const report = reportOn(trigger);
+        return report === undefined ? [] : [{ trigger, report }];
+      });
     const seen = new Map<string, number | undefined>();
-    for (const trigger of lost) {
-      const { uid } = trigger.scaledObject;
+    for (const { report, trigger } of told) {
+      const uid = `${trigger.scaledObject.uid}/${report.reason}`;
       const toldMs = this.seen.get(uid);
       // KEDA writes the HPA a moment after the ScaledObject has changed: one look proves nothing.
       const isDue = this.seen.has(uid) && (toldMs === undefined || monotonicMs - toldMs >= REPEAT_MS);
-      if (isDue) await this.recorder.record(eventOf(trigger), signal);
+      if (isDue) await this.recorder.record(eventOf(trigger, report), signal);
       seen.set(uid, isDue ? monotonicMs : toldMs);
     }
     this.seen = seen;
   }
 }
 
-function eventOf({
+type Report = Pick<Parameters<EventRecorder["record"]>[0], "reason" | "note">;
+
+/** The worst that is wrong with what KEDA and the HPA make of a recommendation; undefined where nothing is. */
+function reportOn({
   hpa,
-  namespace,
-  scaledObject,
+  lost,
+  multiplies,
+  pause,
+  rivals,
   service,
-}: RecommendationTrigger): Parameters<EventRecorder["record"]>[0] {
+  workload,
+}: RecommendationTrigger): Report | undefined {
+  if (lost) {
+    return {
+      reason: "RecommendationNotRead",
+      note: `HPA '${hpa ?? ""}' does not read the replicas recommended for ${service}: KEDA wrote it while no scaler answered. Remove the other triggers, or change the ScaledObject's spec while a scaler answers (docs/alerts.md, TradewindHpaWithoutRecommendation)`,
+    };
+  }
+  if (multiplies) {
+    return {
+      reason: "RecommendationMultiplied",
+      note: `metricType Value: the HPA multiplies the replicas recommended for ${service} by the pods that run, up to the maximum. Remove metricType from Tradewind's trigger`,
+    };
+  }
+  if (rivals.length > 0) {
+    return {
+      reason: "SeveralAutoscalers",
+      note: `${workload.kind} '${workload.name}' is scaled by ${rivals.join(" and ")} too: leave one of them`.slice(
+        0,
+        900,
+      ),
+    };
+  }
+  return (
+    pause && {
+      reason: "ScalingPaused",
+      note: `${pausedInWords(pause)} for ${service}: recommendations are not carried out until the annotation ${pause.annotation} is removed`,
+    }
+  );
+}
+
+function eventOf(
+  { namespace, scaledObject }: RecommendationTrigger,
+  { note, reason }: Report,
+): Parameters<EventRecorder["record"]>[0] {
   const { scaledObjects } = RESOURCES;
   return {
     type: "Warning",
-    reason: "RecommendationNotRead",
+    reason,
     action: "Hold",
-    note: `HPA '${hpa ?? ""}' does not read the replicas recommended for ${service}: KEDA wrote it while no scaler answered. Remove the other triggers, or change the ScaledObject's spec while a scaler answers (docs/alerts.md, TradewindHpaWithoutRecommendation)`,
+    note,
     regarding: {
       apiVersion: apiVersionOf(scaledObjects),
       kind: scaledObjects.kind,

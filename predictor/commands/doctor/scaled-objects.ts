@@ -5,7 +5,10 @@ import { RESOURCES } from "@tradewind/kubernetes/client/resources.ts";
 import type { Resource } from "@tradewind/kubernetes/client/resources.ts";
 import { HorizontalPodAutoscaler, ScaledObject } from "@tradewind/kubernetes/objects/autoscaler.ts";
 import { listPages } from "@tradewind/kubernetes/watch/list-pages.ts";
-import { recommendationTriggers } from "@tradewind/kubernetes/workloads/recommendation-triggers.ts";
+import {
+  pausedInWords,
+  recommendationTriggers,
+} from "@tradewind/kubernetes/workloads/recommendation-triggers.ts";
 import type { RecommendationTrigger } from "@tradewind/kubernetes/workloads/recommendation-triggers.ts";
 import type { Finding } from "../../sources/source.ts";
 
@@ -32,7 +35,7 @@ export async function examineScaledObjects(
       );
       triggers.push(...recommendationTriggers(scaledObjects, hpas));
     }
-    const bad = triggers.flatMap((trigger) => whatIsWrong(trigger));
+    const bad = triggers.flatMap((trigger) => [...whatIsWrong(trigger), ...besides(trigger)]);
     if (triggers.length === 0 || bad.length > 0) return bad;
     const made = triggers.filter(({ hpa }) => hpa !== undefined).length;
     return [
@@ -76,6 +79,53 @@ function whatIsWrong({
       message: `beside the trigger ${others} KEDA drops Tradewind from the HPA when the spec is edited while no scaler answers`,
       remedy: `remove the trigger ${others}; docs/keda.md says what holds without it`,
     },
+  ];
+}
+
+/** What keeps a recommendation from being carried out as it is, whatever the HPA reads. */
+function besides({
+  managedBy,
+  multiplies,
+  namespace,
+  pause,
+  rivals,
+  scaledObject: { name },
+  workload,
+}: RecommendationTrigger): Finding[] {
+  const subject = `ScaledObject ${namespace}/${name}`;
+  const where = managedBy === undefined ? "" : `, where ${managedBy} has it from`;
+  return [
+    ...(multiplies
+      ? [
+          {
+            subject,
+            level: "problem" as const,
+            message:
+              "the trigger has metricType Value, by which the HPA multiplies the number recommended by the pods that run: it ends at the maximum and stays there",
+            remedy: `remove metricType from Tradewind's trigger, or write AverageValue${where}`,
+          },
+        ]
+      : []),
+    ...(rivals.length > 0
+      ? [
+          {
+            subject,
+            level: "problem" as const,
+            message: `${workload.kind} '${workload.name}' is scaled by ${rivals.join(" and ")} too: each sets back what the other did`,
+            remedy: "leave one of them",
+          },
+        ]
+      : []),
+    ...(pause === undefined
+      ? []
+      : [
+          {
+            subject,
+            level: "warning" as const,
+            message: `${pausedInWords(pause)}: recommendations are not carried out`,
+            remedy: `remove the annotation ${pause.annotation}${where} to go on`,
+          },
+        ]),
   ];
 }
 

@@ -76,10 +76,12 @@ function running(resources: ServiceResources | undefined): Partial<Window> & Pic
   if (resources === undefined) return { containers: [] };
   const { replicasReady, replicasWanted, podsUnscheduled, nodeRoomCores, lastStartedAtMs, containers } =
     resources;
+  const { scalingPaused } = resources;
   return {
     containers: [...containers],
     ...(replicasReady === undefined ? {} : { replicasReady }),
     ...(replicasWanted === undefined ? {} : { replicasWanted }),
+    ...(scalingPaused === undefined ? {} : { scalingPaused }),
     ...(podsUnscheduled === undefined ? {} : { podsUnscheduled }),
     ...(nodeRoomCores === undefined ? {} : { nodeRoomCores }),
     ...(lastStartedAtMs === undefined ? {} : { lastStartedAtMs }),

@@ -36,6 +36,7 @@ const OPTIONS: InitOptions = {
   include: [],
   scalerAddress: "tradewind-scaler.tradewind.svc.cluster.local:9813",
   vpa: true,
+  accept: false,
 };
 
 const containers = (app: string, ...all: object[]) => ({
@@ -164,8 +165,8 @@ describe("tradewind init", () => {
   it("leaves alone what keeps state, and says so", async () => {
     const { notes } = await ofCluster(shop);
     expect(notes.filter((note) => note.startsWith("left out"))).toEqual([
-      "left out: cache: 'docker.io/library/redis:7-alpine' keeps state or serves the cluster; it is not scaled by latency",
-      "left out: db: each of its pods has a volume of its own: more pods are not more of the same",
+      "left out: cache: it keeps state: 'docker.io/library/redis:7-alpine' keeps data; 'redis' is called like a store of data. A second pod of it is not more of the same",
+      "left out: db: it keeps state: each of its pods has a volume of its own; it is a StatefulSet; 'db' is called like a store of data. A second pod of it is not more of the same",
     ]);
   });
 
@@ -176,9 +177,7 @@ describe("tradewind init", () => {
     };
     const result = await ofCluster(withLoad);
     expect(named(result, "ScaledObject", "loadgenerator")).toBeUndefined();
-    expect(result.notes).toContainEqual(
-      expect.stringMatching(/^left out: loadgenerator: no Service leads to it, so nobody calls it/),
-    );
+    expect(result.notes).toContainEqual(expect.stringMatching(/^left out: loadgenerator: it makes load/));
     for (const options of [{ include: ["loadgenerator"] }, { entry: "loadgenerator" }]) {
       const asked = await ofCluster(withLoad, options);
       expect(named(asked, "ScaledObject", "loadgenerator")).toBeDefined();
@@ -329,7 +328,7 @@ describe("tradewind init", () => {
       /there is no 'c'; name it with --entry: a, b/,
     );
     await expect(ofCluster(() => undefined)).rejects.toThrow(
-      /no Deployment or StatefulSet .* in namespace 'shop'/,
+      /no Deployment, StatefulSet or Rollout .* in namespace 'shop'/,
     );
     const cache = (fake: FakeApiServer) =>
       void fake.put(
@@ -354,7 +353,9 @@ describe("tradewind init", () => {
     const { absent, found, notes } = await readCluster(client, "shop");
     expect(found.workloads.map(({ name }) => name)).toContain("frontend");
     expect(absent).toEqual(["ScaledObject"]);
-    expect(notes).toHaveLength(4);
+    expect(notes).toEqual([
+      expect.stringMatching(/^you may not list services, ingresses, .* is not considered$/),
+    ]);
   });
 });
 
@@ -383,23 +384,20 @@ spec: { template: { spec: { containers: [{ name: main, image: shop/main, resourc
       Promise.resolve(yamlOf("piped")),
     );
     expect(found.workloads.map(({ name }) => name).sort()).toEqual(["cart", "piped", "web"]);
-    expect(notes).toEqual([]);
+    expect(notes).toEqual([expect.stringMatching(/namespace 'other'/)]);
   });
 
-  it("names the file that is no YAML or not there, and goes on past objects it does not understand", async () => {
+  it("goes on past files that are no YAML and objects it does not understand, and names them", async () => {
     const folder = await files({
       "bad.yaml": "a: [",
       "odd.yaml": `${yamlOf("web")}---\nkind: Deployment\nmetadata: {name: odd}\n---\njust text\n`,
     });
-    await expect(readManifests([join(folder, "bad.yaml")], "shop", noInput)).rejects.toThrow(/bad\.yaml: /);
-    await expect(readManifests([join(folder, "none.yaml")], "shop", noInput)).rejects.toThrow(
-      /cannot read .*none\.yaml/,
-    );
-    const { found, notes } = await readManifests([join(folder, "odd.yaml")], "shop", noInput);
+    const { found, notes } = await readManifests([folder], "shop", noInput);
     expect(found.workloads).toHaveLength(1);
     expect(notes).toEqual([
-      expect.stringMatching(/odd\.yaml: Deployment 'odd' is left out: spec: Invalid input: expected object/),
+      expect.stringMatching(/bad\.yaml: the document at line 1 cannot be read/),
       expect.stringMatching(/odd\.yaml: something that is no Kubernetes object/),
+      expect.stringMatching(/odd\.yaml: Deployment 'odd' is left out: spec: Invalid input: expected object/),
     ]);
   });
 

@@ -1,6 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { TradewindError } from "@tradewind/core/values/errors.ts";
 import { readManifests } from "@tradewind/kubernetes/init/read-manifests.ts";
+
+const read = async (text: string) => readManifests(["-"], "shop", async () => text);
+
+const deploymentYaml = (name: string, replicas = 2): string => `apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: ${name}
+spec:
+  replicas: ${replicas}
+  template: { spec: { containers: [{ name: main, image: "shop/main:1" }] } }
+`;
 
 describe("readManifests", () => {
   it.each([
@@ -11,10 +21,84 @@ describe("readManifests", () => {
     ],
     ["a text that nests too deep to be read", "[".repeat(20_000)],
     ["what is no YAML", "a: b: c\n"],
-  ])("names the file with %s", async (_what, text) => {
-    const reading = readManifests(["-"], "shop", async () => text);
-    await expect(reading).rejects.toBeInstanceOf(TradewindError);
-    await expect(reading).rejects.toMatchObject({ code: "invalid-manifest" });
-    await expect(reading).rejects.toThrow(/^-: /);
+  ])("passes over %s with a note that names its file and line, and reads the rest", async (_what, text) => {
+    const { found, notes } = await read(`${text}\n---\n${deploymentYaml("web")}`);
+    expect(notes).toEqual([
+      expect.stringMatching(/^-: the document at line 1 cannot be read and is passed over: /),
+    ]);
+    expect(found.workloads.map(({ name }) => name)).toEqual(["web"]);
+  });
+
+  it("names a file that is not there", async () => {
+    await expect(readManifests(["/nowhere/web.yaml"], "shop", async () => "")).rejects.toMatchObject({
+      code: "invalid-manifest",
+    });
+  });
+
+  it("reads merge keys, anchors, keys that stand twice, and white space at the ends of lines, as kubectl does", async () => {
+    const yaml = `apiVersion: apps/v1\r
+kind: Deployment\t
+metadata:
+  name: web
+  labels: &labels { app: web, tier: front }
+spec:
+  replicas: 1
+  replicas: 3
+  template:
+    metadata:
+      labels: { <<: *labels, version: v1 }
+    spec:
+      containers:
+        - name: web
+          image: shop/web:1
+          resources: &sizes { requests: { cpu: 200m } }
+        - name: side
+          image: shop/side:1
+          resources: { <<: *sizes }
+`;
+    const { found, notes } = await read(`\uFEFF# a comment\n---\n${yaml}`);
+    expect(notes).toEqual([]);
+    expect(found.workloads).toMatchObject([
+      {
+        name: "web",
+        replicasWanted: 3,
+        podLabels: { app: "web", tier: "front", version: "v1" },
+        containers: [{ name: "web" }, { name: "side", resources: { requests: { cpuCores: 0.2 } } }],
+      },
+    ]);
+  });
+
+  it("reads the items of every kind of list, which the API writes without their kind", async () => {
+    const item = { metadata: { name: "web" }, spec: { template: { spec: { containers: [] } } } };
+    const { found } = await read(
+      JSON.stringify({ kind: "List", items: [{ kind: "DeploymentList", items: [item] }] }, null, "\t"),
+    );
+    expect(found.workloads.map(({ kind, name }) => `${kind} ${name}`)).toEqual(["Deployment web"]);
+  });
+
+  it("takes the last of two objects of one kind and name", async () => {
+    const { found } = await read(
+      `${deploymentYaml("web", 1)}---\n${deploymentYaml("cart")}---\n${deploymentYaml("web", 4)}`,
+    );
+    expect(found.workloads.map(({ name, replicasWanted }) => [name, replicasWanted])).toEqual([
+      ["web", 4],
+      ["cart", 2],
+    ]);
+  });
+
+  it("passes over Helm templates with one note that says how to render them, wherever the braces stand", async () => {
+    const template = [
+      "{{- if .Values.web.enabled }}\nkind: Deployment\n{{- end }}\n",
+      "kind: Deployment\nmetadata:\n  name: {{ .Release.Name }}\n",
+      deploymentYaml("cart").replace("replicas: 2", "replicas: {{ .Values.replicas }}"),
+    ].join("---\n");
+    const { found, notes } = await read(`${template}---\n${deploymentYaml("web")}`);
+    expect(found.workloads.map(({ name }) => name)).toEqual(["web"]);
+    expect(notes).toEqual([expect.stringMatching(/holds a Helm template.*'helm template'.*--manifests -/)]);
+  });
+
+  it("says in which other namespaces there are workloads", async () => {
+    const { notes } = await read(deploymentYaml("web").replace("name: web", "name: web\n  namespace: bank"));
+    expect(notes).toEqual(["1 workload of namespace 'bank' is passed over: --namespace bank looks there"]);
   });
 });

@@ -59,7 +59,7 @@ describe("a ScaledObject that asks Tradewind", () => {
     ],
   ])("%s", (_what, triggers, externalMetrics, lost) => {
     const hpa = externalMetrics === undefined ? undefined : kedaHpa(externalMetrics);
-    expect(judged(triggers, hpa)).toEqual([
+    expect(judged(triggers, hpa)).toMatchObject([
       {
         namespace: "shop",
         scaledObject: { name: "search", uid: "scaledobject-search" },
@@ -68,6 +68,54 @@ describe("a ScaledObject that asks Tradewind", () => {
         lost,
         otherTriggers: triggers.filter((each) => each !== ASKS_TRADEWIND).map(({ type }) => type),
       },
+    ]);
+  });
+
+  it.each<[string, Partial<Trigger>, string, boolean]>([
+    [
+      "multiplies by the pods that run when its metricType is Value",
+      { metricType: "Value" },
+      "AverageValue",
+      true,
+    ],
+    ["multiplies by the pods that run when the HPA's target is Value", {}, "Value", true],
+    ["multiplies nothing with AverageValue", { metricType: "AverageValue" }, "AverageValue", false],
+  ])("%s", (_what, metricType, targetType, multiplies) => {
+    const hpa = structuredClone(kedaHpa(["s0-recommended-replicas"]));
+    const { metrics } = hpa.spec as { metrics: { external?: { target: { type: string } } }[] };
+    metrics[0]!.external!.target.type = targetType;
+    expect(judged([{ ...ASKS_TRADEWIND, ...metricType }], hpa)[0]).toMatchObject({ lost: false, multiplies });
+  });
+
+  it.each([
+    [{ "autoscaling.keda.sh/paused": "true" }, { of: "scaling" }],
+    [{ "autoscaling.keda.sh/paused": "false" }, undefined],
+    [{ "autoscaling.keda.sh/paused-replicas": "5" }, { of: "scaling", replicas: 5 }],
+    [{ "autoscaling.keda.sh/paused-replicas": "many" }, undefined],
+    [{ "autoscaling.keda.sh/paused-scale-in": "true" }, { of: "scale-in" }],
+    [{ "autoscaling.keda.sh/paused-scale-out": "true" }, { of: "scale-out" }],
+    [{}, undefined],
+  ])("is paused as its annotations %j say", (annotations, pause) => {
+    const object = scaledObject([ASKS_TRADEWIND]);
+    const parsed = ScaledObject.parse({ ...object, metadata: { ...object.metadata, annotations } });
+    const [trigger] = recommendationTriggers([parsed], []);
+    if (pause === undefined) expect(trigger?.pause).toBeUndefined();
+    else expect(trigger?.pause).toMatchObject(pause);
+  });
+
+  it("names what else scales its workload, but not the HPA that KEDA made of it", () => {
+    const another = HorizontalPodAutoscaler.parse({
+      metadata: { name: "by-hand", namespace: "shop", uid: "h" },
+      spec: { scaleTargetRef: { kind: "Deployment", name: "search" }, maxReplicas: 4 },
+    });
+    const made = kedaHpa(["s0-recommended-replicas"]);
+    const own = HorizontalPodAutoscaler.parse({ ...made, metadata: { ...made.metadata, uid: "u" } });
+    const both = [scaledObject([ASKS_TRADEWIND]), scaledObject([CPU], "older")].map((each) =>
+      ScaledObject.parse(each),
+    );
+    expect(recommendationTriggers(both, [own, another])[0]?.rivals).toEqual([
+      "HPA 'by-hand'",
+      "ScaledObject 'older'",
     ]);
   });
 
