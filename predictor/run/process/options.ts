@@ -107,7 +107,7 @@ export const PredictorOptions = z.strictObject({
   policy: PolicyChoice.default("auto"),
   state: z.string().min(1).optional().describe("Directory that keeps the policies' state over restarts."),
   logLevel: z.enum(LOG_LEVELS).default("info"),
-  /** Onsets of interference come by events; polls need only keep ahead of the time after which a container is not known. */
+  /** Polls keep ahead of the time after which a container is not known. */
   agentPollMs: z.number().min(50).max(60_000).default(2_000),
   agentTimeoutMs: z.number().min(50).max(60_000).default(2_000),
   workloadsPollMs: z.number().min(20).max(60_000).default(500),
