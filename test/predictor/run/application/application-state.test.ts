@@ -29,7 +29,7 @@ describe("the state of an application that becomes one of several", () => {
     for (const name of [
       "history.sqlite",
       "history.sqlite-wal",
-      "history.sqlite.corrupt-2026.salvaging",
+      "history.sqlite.corrupt-2026",
       "other",
     ])
       await writeFile(join(state, name), name);
@@ -39,7 +39,7 @@ describe("the state of an application that becomes one of several", () => {
     expect((await readdir(stateDirectory(state, HOTEL))).sort()).toEqual([
       "history.sqlite",
       "history.sqlite-wal",
-      "history.sqlite.corrupt-2026.salvaging",
+      "history.sqlite.corrupt-2026",
       "predictor-state.json",
     ]);
     expect((await readdir(state)).sort()).toEqual(["applications", "other"]);
