@@ -88,18 +88,7 @@ export const PredictorOptions = z.strictObject({
       keyFile: z.string().min(1).optional(),
       caFile: z.string().min(1).optional(),
       requestsPerDay: z.number().int().min(1).max(100_000),
-      /** Another model, or a file with other instructions, that is compared with it. */
-      compare: z
-        .strictObject({
-          model: z.string().min(1).max(200).optional(),
-          promptFile: z.string().min(1).optional(),
-        })
-        .optional(),
     })
-    .refine(
-      ({ compare, model }) => compare?.model !== model || compare.promptFile !== undefined,
-      "a model is compared with another one, or with other instructions",
-    )
     .optional(),
   windowSeconds: z.number().min(0.5).max(3_600).default(15),
   /** Default: 5 s, or a third of the window where that is less. */
