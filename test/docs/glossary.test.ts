@@ -5,7 +5,6 @@ import {
   Accuracy,
   CauseJudgement,
   CauseLabel,
-  ReasonerComparison,
 } from "@tradewind/core/contract/accuracy.ts";
 import { ApplicationList, ListedApplication } from "@tradewind/core/contract/application-list.ts";
 import { AuditRow, EventList } from "@tradewind/core/contract/audit.ts";
@@ -91,7 +90,6 @@ const SCHEMAS = {
   Accuracy,
   CauseJudgement,
   CauseLabel,
-  ReasonerComparison,
   CheckedProposal,
   Proposal,
   ProposalCheck,
