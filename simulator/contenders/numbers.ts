@@ -25,8 +25,6 @@ export interface ServiceFacts {
   readonly usedCores?: number;
   readonly utilisation?: number;
   readonly memoryBytes?: number;
-  /** Mean share of CFS periods with throttling. */
-  readonly throttledRatio?: number;
   /** CPU seconds of one request. */
   readonly cpuSecondsPerRequest?: number;
 }
@@ -65,8 +63,6 @@ export function factsOf(
     const newest = pods.at(-1);
     const podCores = newest?.cpuLimitCores ?? newest?.cpuRequestCores ?? 1;
     const window = windowSet.windows.find((each) => each.service === service);
-    const throttled = (window?.containers ?? []).map(({ cpuThrottledRatio }) => cpuThrottledRatio);
-    const throttledRatio = mean(finite(throttled));
     const [rate] = finite([window?.requestsPerSecond]);
     const selfTime = window?.ownLatency;
     return {
@@ -78,7 +74,6 @@ export function factsOf(
       podBytes: newest?.memoryLimitBytes ?? newest?.memoryRequestBytes ?? 0,
       ...(rate !== undefined && { requestsPerSecond: rate }),
       ...(selfTime && Number.isFinite(selfTime.p95Seconds) && { selfTime }),
-      ...(throttledRatio !== undefined && { throttledRatio }),
       ...measuredUse(ready, podCores, rate),
     };
   });
@@ -107,7 +102,7 @@ export type Decide = (
  * A controller whose numbers reach the application on the same way as ours: replicas as the answer of an external scaler with
  * the documented behaviour, sizes through a VPA.
  */
-export function numbersBrain(setting: Setting, decide: Decide, level?: () => string): Brain {
+export function numbersBrain(setting: Setting, decide: Decide): Brain {
   const { plant, processDown, world } = setting;
   const specOf = serviceSpecs(plant.application);
   const decided = new Map<string, Partial<Allocation>>();
@@ -141,6 +136,5 @@ export function numbersBrain(setting: Setting, decide: Decide, level?: () => str
       });
       return { ...(cpu && { cpuCores: cpu }), ...(memory && { memoryBytes: memory }) };
     },
-    ...(level && { level }),
   };
 }
