@@ -1,3 +1,4 @@
+import { mean } from "@tradewind/core/values/statistics.ts";
 import { readFileSync, writeFileSync } from "node:fs";
 import type { Actuators } from "@tradewind/simulator/contenders/contender.ts";
 import type { PlantReport, PolicyReport } from "./report.ts";
@@ -31,13 +32,13 @@ function summaryRow(name: string, plants: readonly PlantReport[]): string {
   const logs = pairs.flatMap(({ bound, own }) =>
     bound === undefined ? [] : [Math.log(own.costPerHour.mean / bound.costPerHour.mean)],
   );
-  const ratio = Math.exp(logs.reduce((sum, each) => sum + each, 0) / logs.length);
+  const ratio = Math.exp(mean(logs));
   const worst = pairs.reduce((most, { own }) => Math.max(most, own.requestsOver.mean), 0);
-  const over = pairs.reduce((sum, { own }) => sum + own.requestsOver.mean, 0) / pairs.length;
+  const over = mean(pairs.map(({ own }) => own.requestsOver.mean));
   const usual = pairs.map(
     ({ own, usual: its }) => own.costPerHour.mean / (its?.costPerHour.mean ?? Number.NaN),
   );
-  const toUsual = usual.reduce((sum, each) => sum + each, 0) / usual.length;
+  const toUsual = mean(usual);
   const cells = [
     name,
     `${met} of ${pairs.length}`,

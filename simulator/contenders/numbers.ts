@@ -1,3 +1,4 @@
+import { meanOfKnown } from "@tradewind/core/measure/main-containers.ts";
 import { serviceSpecs } from "@tradewind/core/contract/application.ts";
 import type { ServiceSpec } from "@tradewind/core/contract/application.ts";
 import type { Allocation } from "@tradewind/core/contract/plan.ts";
@@ -29,8 +30,6 @@ export interface ServiceFacts {
   readonly cpuSecondsPerRequest?: number;
 }
 
-const mean = (values: readonly number[]): number | undefined =>
-  values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0) / values.length;
 const finite = (values: readonly (number | undefined)[]): number[] =>
   values.filter((value): value is number => value !== undefined && Number.isFinite(value));
 
@@ -38,7 +37,7 @@ type Measured = Pick<ServiceFacts, "usedCores" | "utilisation" | "memoryBytes" |
 
 /** What `kubectl top` says of the main containers of ready pods. */
 function measuredUse(ready: readonly PodView[], podCores: number, rate: number | undefined): Measured {
-  const used = mean(finite(ready.map(({ cpuUsageCores }) => cpuUsageCores)));
+  const used = meanOfKnown(finite(ready.map(({ cpuUsageCores }) => cpuUsageCores)));
   const memory = finite(ready.map(({ memoryWorkingSetBytes }) => memoryWorkingSetBytes));
   const usedCores = used === undefined ? undefined : used * ready.length;
   return {

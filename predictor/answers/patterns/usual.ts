@@ -1,4 +1,3 @@
-import { median } from "./robust.ts";
 
 /** Values that a usual one is the median of, and the least that it takes. */
 const MOST = 40;
@@ -54,4 +53,5 @@ export class UsualValues {
   clear(): void {
     this.#known.clear();
   }
-}
+}import { median } from "@tradewind/core/values/statistics.ts";
+
