@@ -308,7 +308,7 @@ const EXAMPLES: readonly (readonly [Reason, string])[] = [
 ];
 
 describe("the sentence of a reason", () => {
-  it.each(EXAMPLES)("of %j", (reason, sentence) => {
+  it.each(EXAMPLES.map(([reason, sentence]) => ({ reason, sentence })))("say what $reason.code means", ({ reason, sentence }) => {
     expect(sentenceOf(reason)).toBe(sentence);
     expect(Reason.parse(reason)).toEqual(reason);
   });
