@@ -1,3 +1,5 @@
+import { mean } from "@tradewind/core/values/statistics.ts";
+
 /** Gradient-boosted regression trees on histograms, squared loss: the shape of the well-known packages, in their default size. */
 
 export interface BoostedOptions {
@@ -178,5 +180,4 @@ export function fitBoosted(
     for (const [index, row] of rows.entries()) fitted[index] = (fitted[index] ?? 0) + treeValue(tree, row);
   }
   return (row) => trees.reduce((sum, tree) => sum + treeValue(tree, row), start);
-}import { mean } from "@tradewind/core/values/statistics.ts";
-
+}

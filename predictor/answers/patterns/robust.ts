@@ -1,3 +1,5 @@
+import { median } from "@tradewind/core/values/statistics.ts";
+
 /** Median absolute deviation of a normal distribution times this is its standard deviation. */
 const MAD_TO_SIGMA = 1.4826;
 
@@ -8,5 +10,4 @@ export function spread(values: readonly number[]): number {
 }
 
 /** Evidence in standard errors as a confidence: a half at the least that counts, towards 1 with more. */
-export const confidenceOf = (evidence: number, least: number): number => evidence / (evidence + least);import { median } from "@tradewind/core/values/statistics.ts";
-
+export const confidenceOf = (evidence: number, least: number): number => evidence / (evidence + least);

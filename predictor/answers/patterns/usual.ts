@@ -1,3 +1,4 @@
+import { median } from "@tradewind/core/values/statistics.ts";
 
 /** Values that a usual one is the median of, and the least that it takes. */
 const MOST = 40;
@@ -53,5 +54,4 @@ export class UsualValues {
   clear(): void {
     this.#known.clear();
   }
-}import { median } from "@tradewind/core/values/statistics.ts";
-
+}

@@ -1,3 +1,5 @@
+import { mean } from "@tradewind/core/values/statistics.ts";
+
 /** A present of more windows than this hides when it began. */
 const MOST_PRESENT = 20;
 /** So many windows in a row that met the objective end an incident. */
@@ -41,5 +43,4 @@ function changePoint(values: readonly number[]): number {
     onset = at + 1;
   }
   return onset;
-}import { mean } from "@tradewind/core/values/statistics.ts";
-
+}

@@ -1,3 +1,5 @@
+import { mean } from "@tradewind/core/values/statistics.ts";
+
 /** What a confidence is made of. */
 export interface ConfidenceParts {
   /** Of past incidents like the present one, [0, 1], most alike first. */
@@ -37,5 +39,4 @@ function variation(values: readonly number[]): number {
   const slope = across / along;
   const left = values.reduce((sum, value, at) => sum + (value - level - slope * (at - middle)) ** 2, 0);
   return Math.sqrt(left / values.length) / level;
-}import { mean } from "@tradewind/core/values/statistics.ts";
-
+}
