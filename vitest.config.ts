@@ -45,7 +45,8 @@ const SLOW = [
 ].map((name) => `test/${name}.test.ts`);
 
 const missing = SLOW.filter((path) => !existsSync(join(import.meta.dirname, path)));
-if (missing.length > 0) throw new Error(`vitest.config.ts lists tests that are not there: ${missing.join(", ")}`);
+if (missing.length > 0)
+  throw new Error(`vitest.config.ts lists tests that are not there: ${missing.join(", ")}`);
 
 export default defineConfig({
   test: {

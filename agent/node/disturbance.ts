@@ -123,7 +123,8 @@ export class Disturbance {
     const all = this.#basis === undefined || hasMoved(this.#basis, now);
     if (all) this.#basis = now;
     for (const container of containers) {
-      if (container.lastRead !== undefined && (all || container.changed)) this.#evaluate(use, container, seconds);
+      if (container.lastRead !== undefined && (all || container.changed))
+        this.#evaluate(use, container, seconds);
     }
   }
 

@@ -119,13 +119,7 @@ export class Sampler {
     row.weight = signal.weight;
     row.costSeconds = signal.costSeconds;
     row.wantedSeconds = row.intervalSeconds = signal.minSeconds;
-    row.lastMs =
-      row.lastValue =
-      row.confirmedMs =
-      row.rate =
-      row.difference =
-      row.parentAnchor =
-        Number.NaN;
+    row.lastMs = row.lastValue = row.confirmedMs = row.rate = row.difference = row.parentAnchor = Number.NaN;
     this.#tree.link(id, signal.parent);
     this.#count += 1;
     this.#queue.set(id, Number.isFinite(nowMs) ? nowMs : 0);

@@ -286,13 +286,7 @@ const SCALER_ROUTES: readonly string[] = [
   "/readyz",
   "/nowhere",
 ];
-const AGENT_ROUTES: readonly string[] = [
-  "/metrics",
-  "/v1/snapshot",
-  "/healthz",
-  "/readyz",
-  "/nowhere",
-];
+const AGENT_ROUTES: readonly string[] = ["/metrics", "/v1/snapshot", "/healthz", "/readyz", "/nowhere"];
 /** Parameters that some route reads. */
 const PARAMETERS = {
   ...PLAIN_PARAMETERS,

@@ -55,7 +55,11 @@ async function run({ quick, progress, seed }: BenchmarkOptions): Promise<Record<
     services: SERVICES,
     viewers: VIEWERS,
     ...paints,
-    getMetricsP99Ms: { withoutViewers: round(median(p99s.alone)), withViewers: round(median(p99s.viewed)), turns: p99s },
+    getMetricsP99Ms: {
+      withoutViewers: round(median(p99s.alone)),
+      withViewers: round(median(p99s.viewed)),
+      turns: p99s,
+    },
   };
 }
 

@@ -24,7 +24,6 @@ export interface EqualMisses {
   readonly costRatio: number;
 }
 
-
 function pointsOf(runs: readonly Run[]): Point[] {
   const groups = Map.groupBy(runs, ({ parameters, policy }) => `${policy}\n${JSON.stringify(parameters)}`);
   return [...groups.values()].map((same) => ({

@@ -100,7 +100,6 @@ function predictService(
   }));
 }
 
-
 /** Absolute percentage error of every method, one decimal; null without rows. */
 function errorsOf(rows: readonly Predicted[], middle: (errors: readonly number[]) => number): MethodErrors {
   const errorOf = (method: Method): number | null => {

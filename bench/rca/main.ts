@@ -45,7 +45,11 @@ function judged(
   repeats: number,
 ): Record<string, unknown> {
   const places = cases.map((each) => placeOf(method, each));
-  const within = (most: number): number => mean(places.map((place) => (place <= most ? 1 : 0)), 0);
+  const within = (most: number): number =>
+    mean(
+      places.map((place) => (place <= most ? 1 : 0)),
+      0,
+    );
   const all = (): void => {
     for (const { incident } of cases) method(incident);
   };
@@ -55,7 +59,12 @@ function judged(
     ac1: rounded(within(1)),
     ac3: rounded(within(3)),
     avg5: rounded(mean([1, 2, 3, 4, 5].map(within))),
-    mrr: rounded(mean(places.map((place) => 1 / place), 0)),
+    mrr: rounded(
+      mean(
+        places.map((place) => 1 / place),
+        0,
+      ),
+    ),
     msP50: rounded(msP50 / cases.length),
     msP99: rounded(msP99 / cases.length),
   };

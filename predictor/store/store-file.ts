@@ -213,7 +213,11 @@ export class StoreFile {
       const aside = setAside(path, clock.nowMs());
       this.damagedFiles += 1;
       log.error(
-        { aside, error: describeError(error), remedy: "check the disk; backfill reads the past again from a metrics server" },
+        {
+          aside,
+          error: describeError(error),
+          remedy: "check the disk; backfill reads the past again from a metrics server",
+        },
         "the history file is damaged: it is set aside and a new history begins",
       );
       return this.openFile(path);

@@ -32,7 +32,6 @@ class Series {
   }
 }
 
-
 /** Whether users asked for anything in the last window, as the ingress in front of the application counts it. */
 class Ingress {
   isBusy = true;

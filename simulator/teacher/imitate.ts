@@ -120,4 +120,3 @@ function causesOf(
   const states = pairs.map(({ inputs }) => inputs);
   return retrainingCauses({ agreement, plannerReward, rewards, states }, known);
 }
-

@@ -45,10 +45,15 @@ export async function judgeTeacher(options: JudgingOptions): Promise<Verdict> {
     pairs.map(({ planner, teacher }) => planner.requestsOver - teacher.requestsOver),
   );
   return {
-    reward: mean(pairs.map(({ teacher }) => teacher.reward), 0),
-    plannerReward: mean(pairs.map(({ planner }) => planner.reward), 0),
+    reward: mean(
+      pairs.map(({ teacher }) => teacher.reward),
+      0,
+    ),
+    plannerReward: mean(
+      pairs.map(({ planner }) => planner.reward),
+      0,
+    ),
     heldOut: { plants: pairs.length, rewardDifference, overDifference },
     accepted: rewardDifference.low >= 0 && overDifference.low >= 0,
   };
 }
-

@@ -107,4 +107,3 @@ function callsPerRequest(windows: WindowSet["windows"], routes: WindowSet["flows
     .reduce((sum, { requestsPerSecond }) => sum + requestsPerSecond, 0);
   return requests > 0 ? calls / requests : 0;
 }
-

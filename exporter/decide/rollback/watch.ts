@@ -112,7 +112,14 @@ function judge(watched: Watched): "open" | "harm" | "none" {
   if (after.some(({ complete }) => !complete)) return "none";
   if (newest.length === WINDOWS && newest.every(isMissed)) {
     const ratio =
-      mean(newest.map(({ severity = 0 }) => severity), 0) / mean(reference.map(({ severity = 0 }) => severity), 0);
+      mean(
+        newest.map(({ severity = 0 }) => severity),
+        0,
+      ) /
+      mean(
+        reference.map(({ severity = 0 }) => severity),
+        0,
+      );
     return ratio >= WORSE_RATIO && !isElsewhere(watched, newest) ? "harm" : "none";
   }
   return after.length >= WATCHED + WINDOWS - 1 ? "none" : "open";
@@ -146,4 +153,3 @@ function isReplaced(service: string, [first]: readonly Sight[], newest: readonly
 /** What began in the middle of the first of the windows shows whole in the last alone. */
 const latest = (newest: readonly Sight[], of: (sight: Sight) => number): number =>
   Math.max(mean(newest.map(of), 0), ...newest.slice(-1).map(of));
-

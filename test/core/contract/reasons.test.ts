@@ -308,10 +308,13 @@ const EXAMPLES: readonly (readonly [Reason, string])[] = [
 ];
 
 describe("the sentence of a reason", () => {
-  it.each(EXAMPLES.map(([reason, sentence]) => ({ reason, sentence })))("say what $reason.code means", ({ reason, sentence }) => {
-    expect(sentenceOf(reason)).toBe(sentence);
-    expect(Reason.parse(reason)).toEqual(reason);
-  });
+  it.each(EXAMPLES.map(([reason, sentence]) => ({ reason, sentence })))(
+    "say what $reason.code means",
+    ({ reason, sentence }) => {
+      expect(sentenceOf(reason)).toBe(sentence);
+      expect(Reason.parse(reason)).toEqual(reason);
+    },
+  );
 
   it("exists for every code of the union, in its order", () => {
     expect(codesOf(EXAMPLES.map(([reason]) => reason))).toEqual(REASON_CODES);

@@ -58,7 +58,9 @@ describe("the decision book", () => {
     book.put([...services.map((service) => entryOf(service, 1)), entryOf("not-in-the-plan", 1)]);
     const next = new Map(services.map((service) => [bookKey("shop", service), entryOf(service, 2)]));
     book.replace(next);
-    expect(new Set(services.map((service) => book.get("shop", service)!.final.replicas))).toEqual(new Set([2]));
+    expect(new Set(services.map((service) => book.get("shop", service)!.final.replicas))).toEqual(
+      new Set([2]),
+    );
     expect(book.get("shop", "not-in-the-plan")?.final.replicas).toBe(1);
     expect(replicasOf(book.historyJson("shop", "service-7"))).toEqual([2, 1]);
   });

@@ -87,7 +87,6 @@ function commandLine(): Target {
 const quiet = (): void => undefined;
 
 export const TEXT_TARGETS: readonly Target[] = [
-  events,
   commandLine(),
   textTarget("text/accept", ["text/plain;q=0.5, application/openmetrics-text; version=1.0.0"], (text) => {
     attempt(() => negotiate(text), never);

@@ -212,4 +212,3 @@ function inSteps(
   }
   return latencies;
 }
-

@@ -119,7 +119,6 @@ export function quantileOf(values: readonly number[], ratio: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(ratio * sorted.length))] ?? NaN;
 }
 
-
 /** Windows of a service of some containers under one load, as the predictor sees them. */
 export class SimulatedService {
   private readonly containers: SimulatedContainer[];

@@ -26,12 +26,7 @@ describe("the state of an application that becomes one of several", () => {
       join(state, "predictor-state.json"),
       JSON.stringify({ application: "hotel", namespace: "shop" }),
     );
-    for (const name of [
-      "history.sqlite",
-      "history.sqlite-wal",
-      "history.sqlite.corrupt-2026",
-      "other",
-    ])
+    for (const name of ["history.sqlite", "history.sqlite-wal", "history.sqlite.corrupt-2026", "other"])
       await writeFile(join(state, name), name);
     await adoptState(state, { namespace: "bank", name: "hotel" }, log);
     expect(await statePlaces(state)).toEqual([]);
