@@ -357,12 +357,12 @@ describe("reasons of another release", () => {
   });
 
   it.each([
-    [undefined],
-    ["text"],
-    [[{ code: "NOT A CODE" }]],
-    [[7]],
-    [Array.from({ length: 100 }, () => SLOW)],
-  ])("are left out, and the decision is read, where they are %j", (reasons) => {
+    ["absent", undefined],
+    ["a text", "text"],
+    ["codes in capitals", [{ code: "NOT A CODE" }]],
+    ["numbers", [7]],
+    ["100 in number", Array.from({ length: 100 }, () => SLOW)],
+  ])("are left out, and the decision is read, where they are %s", (_what, reasons) => {
     expect(read(reasons)).toEqual(wishOf());
     expect(codesOf(read(reasons).reasons)).toEqual([]);
   });
