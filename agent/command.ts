@@ -42,7 +42,6 @@ interface Flags {
   readonly inventory: boolean;
   readonly window: number;
   readonly costBudget: number;
-  readonly eventTolerance: number;
   readonly maxOpenFiles: number;
   readonly logLevel: LogLevel;
 }
@@ -69,7 +68,6 @@ function optionsOf(flags: Flags): AgentOptions {
     inventory: flags.inventory,
     windowSeconds: flags.window,
     costBudgetRatio: flags.costBudget,
-    eventTolerance: flags.eventTolerance,
     maxOpenFiles: flags.maxOpenFiles,
     logLevel: flags.logLevel,
   };
@@ -198,12 +196,6 @@ export function configure(command: Command): void {
       "most CPU seconds per second that reading may cost",
       within(1e-5, 1),
       DEFAULTS.costBudgetRatio,
-    )
-    .option(
-      "--event-tolerance <ratio>",
-      "movement of interference that is pushed as an event",
-      within(0.01, 1),
-      DEFAULTS.eventTolerance,
     )
     .option("--max-open-files <count>", "most kernel files held open", within(16, 1e6), DEFAULTS.maxOpenFiles)
     .addOption(

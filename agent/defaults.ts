@@ -13,7 +13,6 @@ export const DEFAULTS = {
   windowSeconds: 15,
   costBudgetRatio: 0.005,
   maxSenderWork: MAX_SENDER_WORK,
-  eventTolerance: 0.1,
   maxOpenFiles: 16_384,
   logLevel: "info",
 } as const;

@@ -57,8 +57,6 @@ export const AgentOptions = z.strictObject({
   windowSeconds: z.number().min(0.5).max(3_600).default(DEFAULTS.windowSeconds),
   /** Most CPU seconds per second that reading may cost. */
   costBudgetRatio: z.number().positive().max(1).default(DEFAULTS.costBudgetRatio),
-  /** Movement of an interference component that is pushed as an event. */
-  eventTolerance: z.number().min(0.01).max(1).default(DEFAULTS.eventTolerance),
   /** Most file descriptors held open. */
   maxOpenFiles: z.number().int().min(16).max(1_000_000).default(DEFAULTS.maxOpenFiles),
   logLevel: z.enum(LOG_LEVELS).default(DEFAULTS.logLevel),

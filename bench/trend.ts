@@ -1,3 +1,5 @@
+import { median, pairSlopes, scoreDeviation } from "@tradewind/core/values/statistics.ts";
+
 /** A value at a time. */
 export interface Sample {
   readonly atSeconds: number;
@@ -59,24 +61,16 @@ export function floors(samples: readonly Sample[]): Sample[] {
   return [...lowest.values()];
 }
 
-/**
- * The median of the slopes of all pairs of points (Theil 1950, Sen 1968), which a third of wild points does not move, and the
- * half width of its interval of 68 % (Sen 1968, equation 2.6, by the variance of Kendall's score).
- */
+/** The slope by Theil and Sen, which a third of wild points does not move, and the half width of its interval of 68 % (Sen 1968, equation 2.6). */
 export function theilSen(points: readonly Sample[]): { slope: number; standardError: number } {
-  const count = points.length;
-  if (count < 3) return { slope: Number.NaN, standardError: Number.NaN };
-  const slopes: number[] = [];
-  for (const [at, a] of points.entries()) {
-    for (const b of points.slice(at + 1)) slopes.push((b.value - a.value) / (b.atSeconds - a.atSeconds));
-  }
-  slopes.sort((a, b) => a - b);
+  if (points.length < 3) return { slope: Number.NaN, standardError: Number.NaN };
+  const slopes = pairSlopes(
+    points.map(({ atSeconds }) => atSeconds),
+    points.map(({ value }) => value),
+  );
   const middle = (slopes.length - 1) / 2;
-  const score = Math.sqrt((count * (count - 1) * (2 * count + 5)) / 18);
-  const at = (index: number): number =>
-    slopes[Math.max(0, Math.min(slopes.length - 1, Math.round(index)))] ?? Number.NaN;
-  return {
-    slope: (at(Math.floor(middle)) + at(Math.ceil(middle))) / 2,
-    standardError: (at(middle + score / 2) - at(middle - score / 2)) / 2,
-  };
+  const aside = scoreDeviation(points.length) / 2;
+  const nearest = (place: number): number =>
+    slopes[Math.max(0, Math.min(slopes.length - 1, Math.round(place)))] ?? Number.NaN;
+  return { slope: median(slopes), standardError: (nearest(middle + aside) - nearest(middle - aside)) / 2 };
 }

@@ -156,7 +156,6 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
   undo.defer(() => endHeartbeat?.());
   const scaler = await ScalerThread.start(threadOptions(options, forwardSteps), {
     observer: metrics.tls("grpc"),
-    monotonicMs: () => clock.monotonicMs(),
     onDeath: (error) => endWith(error, log),
   });
   undo.defer(() => scaler.stop());
@@ -366,7 +365,7 @@ async function openPorts(
       "a token without a name reads and approves, whoever shows it; see docs/kubernetes.md#tokens-with-names",
     );
   }
-  const calendars = new CalendarLists(monotonicMs);
+  const calendars = new CalendarLists();
   const work = new SenderWork({ maxSenderWork, byToken: tokenFile !== undefined, monotonicMs, log });
   const api = await serveApi(options.listen, {
     list: () => recommendationList(recommender, statuses(), clock, plans.hasAnswer),
@@ -379,7 +378,7 @@ async function openPorts(
     },
     occasions: {
       events: () => journal.recent(),
-      calendarsJson: async (caller) =>
+      calendarsJson: (caller) =>
         calendars.json(visible(plannedApplications(deciding), caller), clock.nowMs()),
       backtestReport: options.backtestReport,
     },
@@ -398,7 +397,7 @@ async function openPorts(
     metrics: async function* () {
       metrics.scaler = await scaler.report();
       yield await metrics.registry.metrics();
-      yield* serviceSeries(servedNow(recommender, monotonicMs()), monotonicMs);
+      yield* serviceSeries(servedNow(recommender, monotonicMs()));
     },
     log,
   });

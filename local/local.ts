@@ -301,7 +301,7 @@ function attach(
     fleet,
     scalerAddress: processes.addresses.grpc,
     onCall(millis, failed) {
-      meters.rpcLatency.record(millis / 1e3);
+      meters.rpcLatency.add(millis);
       if (failed) meters.rpcErrors += 1;
     },
     onActuation({ service, from, to, reason }) {

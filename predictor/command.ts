@@ -97,8 +97,6 @@ export function configure(command: Command): void {
     .option("--reasoner-model <name>", "model that it is asked for; --reasoner-url needs it")
     .option("--reasoner-key-file <file>", "file with the key that it asks for")
     .option("--reasoner-ca-file <file>", "authority of its certificate, PEM (default: public ones)")
-    .option("--reasoner-compare-model <name>", "another model that is asked the same, to compare the two")
-    .option("--reasoner-compare-prompt <file>", "other instructions that are compared with those that ship")
     .option("--reasoner-requests <count>", "requests to it in a day, at most", wholeNumber, 200)
     .option("--window <duration>", "length of a window", duration, 15)
     .option(
@@ -150,8 +148,6 @@ interface Flags {
   readonly reasonerModel?: string;
   readonly reasonerKeyFile?: string;
   readonly reasonerCaFile?: string;
-  readonly reasonerCompareModel?: string;
-  readonly reasonerComparePrompt?: string;
   readonly reasonerRequests: number;
   readonly window: number;
   readonly grace?: number;
@@ -183,8 +179,6 @@ function optionsOf({
   reasonerModel,
   reasonerKeyFile,
   reasonerCaFile,
-  reasonerCompareModel,
-  reasonerComparePrompt,
   reasonerRequests,
   ...flags
 }: Flags): PredictorOptionsInput {
@@ -201,9 +195,6 @@ function optionsOf({
         requestsPerDay: reasonerRequests,
         ...(reasonerKeyFile !== undefined && { keyFile: reasonerKeyFile }),
         ...(reasonerCaFile !== undefined && { caFile: reasonerCaFile }),
-        ...((reasonerCompareModel ?? reasonerComparePrompt) !== undefined && {
-          compare: { model: reasonerCompareModel, promptFile: reasonerComparePrompt },
-        }),
       },
     }),
     agents: [...agents],

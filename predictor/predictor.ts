@@ -328,7 +328,6 @@ function followAgents(
       rates.record(url, snapshot, exchange);
       nodes.seen(snapshot.node, snapshot.capacity, exchange.answeredAtMs, snapshot.inventory);
     },
-    onEvent: () => metrics.interferenceMoved(),
   });
   registerEndpointMetrics(metrics.registry, () => agents.health());
   ends.push(async () => {

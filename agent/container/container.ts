@@ -1,7 +1,6 @@
 import type { Interference } from "@tradewind/core/contract/interference.ts";
 import type { FoundContainer } from "../cgroup/discovery.ts";
 import type { SampleTime } from "../sampling/sample-time.ts";
-import type { Onset } from "./onset.ts";
 import type { ContainerNames } from "./names.ts";
 import type { PodRates } from "./pod-traffic.ts";
 import type { ContainerRates } from "./rates.ts";
@@ -26,6 +25,4 @@ export interface Container {
   interference: Interference | undefined;
   /** Monotonic time at which it was worked out. */
   evaluatedSeconds: number | undefined;
-  /** What was told of it; undefined before its first rates. */
-  onset: Onset | undefined;
 }

@@ -203,7 +203,6 @@ export class ContainerRegistry implements ProbeFailures {
       changed: false,
       interference: undefined,
       evaluatedSeconds: undefined,
-      onset: undefined,
     };
     this.#label(container);
     return container;

@@ -1,11 +1,9 @@
-import type { ContainerMove } from "@tradewind/core/contract/event.ts";
-import type { Interference, InterferenceName } from "@tradewind/core/contract/interference.ts";
+import type { Interference } from "@tradewind/core/contract/interference.ts";
 import { COLUMN, INTEGRAL_COLUMN, INTERFERENCE_COLUMN } from "../container/columns.ts";
 import type { Container } from "../container/container.ts";
 import { Table } from "../expose/table.ts";
 import { COMPONENTS, interference } from "@tradewind/core/measure/interference.ts";
 import type { NodeUse, OwnUse } from "@tradewind/core/measure/interference.ts";
-import { movedComponents, Onset } from "../container/onset.ts";
 import type { Signals } from "../sampling/signals.ts";
 
 /** The node's use as its signals tell it now. */
@@ -60,12 +58,6 @@ function ownBandwidth(id: string, bandwidth: ReadonlyMap<string, number>): numbe
   return sum;
 }
 
-/** What moved in one cycle. */
-export interface Moves {
-  readonly nodeMove: { readonly interference: Interference; readonly moved: InterferenceName[] } | undefined;
-  readonly containers: readonly ContainerMove[];
-}
-
 const COLUMNS = [
   {
     name: "tradewind_node_interference_ratio",
@@ -84,31 +76,24 @@ const COLUMNS = [
   },
 ] as const;
 
-/** The node's own moves are told at once, a container's when the next look confirms them. */
-const NODE_LOOKS = 1;
-const CONTAINER_LOOKS = 2;
+/** Movement of a component of the node after which the interference of all its containers is worked out anew. */
+const NODE_MOVED_RATIO = 0.05;
 
 /** The interference of the node and of every container: worked out anew when what it follows from moved. */
 export class Disturbance {
   readonly table = new Table(COLUMNS);
   readonly #signals: Signals;
   readonly #bandwidth: ReadonlyMap<string, number>;
-  readonly #tolerance: number;
   readonly #integral = new Float64Array(COMPONENTS.length);
   #node: Interference;
   #nodeSeconds: number | undefined;
   /** The node's vector by which all containers were worked out last. */
   #basis: Interference | undefined;
-  #onset: Onset | undefined;
 
-  /**
-   * @param bandwidth memory bandwidth by resctrl group, kept up to date by its collector
-   * @param tolerance movement of a component that is told
-   */
-  constructor(signals: Signals, bandwidth: ReadonlyMap<string, number>, tolerance: number) {
+  /** @param bandwidth memory bandwidth by resctrl group, kept up to date by its collector */
+  constructor(signals: Signals, bandwidth: ReadonlyMap<string, number>) {
     this.#signals = signals;
     this.#bandwidth = bandwidth;
-    this.#tolerance = tolerance;
     this.#node = interference(nodeUse(signals));
   }
 
@@ -130,20 +115,17 @@ export class Disturbance {
    * Looks at the node, and at every container that was read since, or at all of them when the node moved.
    * @param seconds monotonic time
    */
-  look(containers: Iterable<Container>, seconds: number): Moves {
+  look(containers: Iterable<Container>, seconds: number): void {
     const use = nodeUse(this.#signals);
     const now = interference(use);
     this.#accrue(seconds);
     this.#node = now;
-    this.#onset ??= isKnown(now) ? new Onset(now, NODE_LOOKS) : undefined;
-    const moved = this.#onset?.look(now, this.#tolerance) ?? [];
-    const all =
-      this.#basis === undefined || movedComponents(this.#basis, now, this.#tolerance / 2).length > 0;
+    const all = this.#basis === undefined || hasMoved(this.#basis, now);
     if (all) this.#basis = now;
-    return {
-      nodeMove: moved.length === 0 ? undefined : { interference: now, moved },
-      containers: this.#lookAt(containers, use, seconds, all),
-    };
+    for (const container of containers) {
+      if (container.lastRead !== undefined && (all || container.changed))
+        this.#evaluate(use, container, seconds);
+    }
   }
 
   /** Works out everything for a reader who asks now. */
@@ -166,21 +148,8 @@ export class Disturbance {
     }
   }
 
-  #lookAt(containers: Iterable<Container>, use: NodeUse, seconds: number, all: boolean): ContainerMove[] {
-    const moves: ContainerMove[] = [];
-    for (const container of containers) {
-      if (!all && !container.changed && container.onset?.isPending !== true) continue;
-      if (container.lastRead === undefined) continue;
-      const now = this.#evaluate(use, container, seconds);
-      container.onset ??= isKnown(now) ? new Onset(now, CONTAINER_LOOKS) : undefined;
-      const moved = container.onset?.look(now, this.#tolerance) ?? [];
-      if (moved.length > 0) moves.push(moveOf(container, now, moved));
-    }
-    return moves;
-  }
-
   /** Works out a container's interference and carries its integrals on. */
-  #evaluate(use: NodeUse, container: Container, seconds: number): Interference {
+  #evaluate(use: NodeUse, container: Container, seconds: number): void {
     const elapsed = container.evaluatedSeconds === undefined ? 0 : seconds - container.evaluatedSeconds;
     const before = container.interference;
     const now = interference(use, ownUse(container, this.#bandwidth));
@@ -195,29 +164,14 @@ export class Disturbance {
     container.changed = false;
     container.interference = now;
     container.evaluatedSeconds = seconds;
-    return now;
   }
 }
 
-/** Before the first rates there is nothing to move from. */
-function isKnown(vector: Interference): boolean {
-  return vector.cpu.value !== undefined;
-}
-
-function moveOf(
-  { id, names, found }: Container,
-  now: Interference,
-  moved: InterferenceName[],
-): ContainerMove {
-  const podUid = names.podUid ?? found?.podUid;
-  const { podName, namespace, containerName } = names;
-  return {
-    id,
-    ...(podUid === undefined ? {} : { podUid }),
-    ...(podName === undefined ? {} : { podName }),
-    ...(namespace === undefined ? {} : { namespace }),
-    ...(containerName === undefined ? {} : { containerName }),
-    interference: now,
-    moved,
-  };
+/** A component that comes or goes has moved, too. */
+function hasMoved(before: Interference, now: Interference): boolean {
+  return COMPONENTS.some((name) => {
+    const a = before[name].value;
+    const b = now[name].value;
+    return a === undefined || b === undefined ? a !== b : Math.abs(a - b) > NODE_MOVED_RATIO;
+  });
 }

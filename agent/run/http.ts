@@ -13,8 +13,6 @@ export interface Exposed {
   snapshot(): Iterable<string>;
   /** Undefined when ready, else what is missing. */
   notReady(): string | undefined;
-  /** Takes over the response of an event stream; false when there are too many. */
-  subscribe(response: ServerResponse): boolean;
 }
 
 export interface HttpOptions {
@@ -22,11 +20,10 @@ export interface HttpOptions {
   readonly port: number;
 }
 
-const EVENTS_PATH = "/v1/events";
 /** The predictors, a Prometheus and a person. */
 const CONNECTIONS: ConnectionLimits = { maxConnections: 64, maxPerAddress: 24, firstRequestMs: 10_000 };
 
-/** Serves `/metrics`, `/v1/snapshot`, `/v1/events`, `/healthz` and `/readyz`. Only GET and HEAD; bodies are refused. */
+/** Serves `/metrics`, `/v1/snapshot`, `/healthz` and `/readyz`. Only GET and HEAD; bodies are refused. */
 export class HttpSide {
   readonly #server: Server;
   readonly #exposed: Exposed;
@@ -71,7 +68,7 @@ export class HttpSide {
         ? undefined
         : "refused" in admission
           ? admission.refused
-          : this.#work.admit(request, response, path === EVENTS_PATH);
+          : this.#work.admit(request, response, false);
     if (refused !== undefined) {
       for (const [name, value] of Object.entries(refused.headers)) response.setHeader(name, value);
       return answerText(request, response, refused.status, refused.message);
@@ -83,12 +80,6 @@ export class HttpSide {
       }
       case "/v1/snapshot":
         return this.#snapshot(request, response);
-      case EVENTS_PATH:
-        if (!this.#exposed.subscribe(response)) {
-          response.setHeader("Retry-After", "10");
-          answerText(request, response, 503, "too many subscribers");
-        }
-        return;
       case "/healthz":
         return answerText(request, response, 200, "ok");
       case "/readyz":
@@ -99,12 +90,7 @@ export class HttpSide {
           this.#exposed.notReady() ?? "ok",
         );
       default:
-        return answerText(
-          request,
-          response,
-          404,
-          "there are /metrics, /v1/snapshot, /v1/events, /healthz and /readyz",
-        );
+        return answerText(request, response, 404, "there are /metrics, /v1/snapshot, /healthz and /readyz");
     }
   }
 

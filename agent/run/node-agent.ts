@@ -11,7 +11,6 @@ import { COLLECTORS } from "../collectors/list.ts";
 import { ContainerRegistry } from "../container/registry.ts";
 import type { AgentSurroundings } from "../node/surroundings.ts";
 import { Disturbance } from "../node/disturbance.ts";
-import { EventStream } from "./events.ts";
 import type { TextFormat } from "../expose/format.ts";
 import { render } from "../expose/render.ts";
 import { Histogram } from "../expose/histogram.ts";
@@ -79,7 +78,6 @@ export class NodeAgent implements Exposed, Cycle {
     CYCLE_BOUNDS_SECONDS,
   );
   readonly #disturbance: Disturbance;
-  readonly #events = new EventStream();
   readonly #startedAtMs: number;
   readonly #startedSeconds: number;
   readonly #startedCpu = process.cpuUsage();
@@ -97,7 +95,7 @@ export class NodeAgent implements Exposed, Cycle {
     this.#startedSeconds = clock.monotonicMs() / 1e3;
     this.#reader = new Reader(mostOpenFiles(options));
     this.#schedule = new Schedule(clock, options.costBudgetRatio, options.windowSeconds);
-    this.#disturbance = new Disturbance(this.#signals, this.#bandwidth, options.eventTolerance);
+    this.#disturbance = new Disturbance(this.#signals, this.#bandwidth);
     const source = {
       reader: this.#reader,
       procfs: options.procfs,
@@ -190,22 +188,11 @@ export class NodeAgent implements Exposed, Cycle {
     if (names !== undefined && !this.#isClosed) this.#registry.rename(names);
   }
 
-  /** Works out interference, and tells the subscribers what moved. */
   #evaluate(): void {
-    const { nowMs, seconds } = this.#schedule.now();
+    const { seconds } = this.#schedule.now();
     this.#signals.forgetBefore(seconds - FORGET_SECONDS);
     this.#collectors.lookAgain(seconds);
-    const { nodeMove, containers } = this.#disturbance.look(this.#registry.containers(), seconds);
-    if (nodeMove === undefined && containers.length === 0) return;
-    this.#events.publish({
-      schema: "tradewind.dev/event/v1",
-      sequence: this.#events.eventsTotal,
-      agentStartedAtMs: this.#startedAtMs,
-      node: this.#options.node,
-      atMs: nowMs,
-      ...(nodeMove === undefined ? {} : { nodeMove }),
-      containers: [...containers],
-    });
+    this.#disturbance.look(this.#registry.containers(), seconds);
   }
 
   *metrics(format: TextFormat): Generator<string> {
@@ -265,14 +252,9 @@ export class NodeAgent implements Exposed, Cycle {
     return this.#disturbance.hasLooked ? undefined : "not everything has been read once yet";
   }
 
-  subscribe(response: ServerResponse): boolean {
-    return this.#events.subscribe(response);
-  }
-
   close(): void {
     this.#isClosed = true;
     this.#names.stop();
-    this.#events.close();
     this.#discovery?.close();
     this.#registry.close();
     this.#collectors.close();
@@ -302,9 +284,6 @@ export class NodeAgent implements Exposed, Cycle {
       containerFailures: this.#registry.failuresTotal,
       scans: this.#discovery?.scansTotal ?? 0,
       watchedDirectories: this.#discovery?.watchedDirectories ?? 0,
-      events: this.#events.eventsTotal,
-      eventsDropped: this.#events.droppedTotal,
-      subscribers: this.#events.subscribers,
       nameFailures: this.#names.failuresTotal,
     });
   }

@@ -38,9 +38,6 @@ const DEFINITIONS = {
     "watched_directories",
     "Cgroup directories watched for new and removed containers.",
   ),
-  events: counter("events_total", "Interference events published."),
-  eventsDropped: counter("events_dropped_total", "Events a slow subscriber did not get."),
-  subscribers: gauge("event_subscribers", "Subscribers of /v1/events."),
   requestsRefused: counter(
     "requests_refused_total",
     "Requests refused because their sender had kept more of a core busy than its share.",

@@ -18,10 +18,6 @@ export interface Terms {
   readonly trustedPairs: number;
   /** How far a window that was off shortens the time between readings (logarithm, per longest interval); 0: not at all. */
   readonly budgetGain: number;
-  /** Weight of a wake in the share of wakes that found a jump. */
-  readonly wakeWeight: number;
-  /** Guards are heeded where at least this share of their alarms finds a jump. */
-  readonly payingShare: number;
 }
 
 export const TERMS: Terms = {
@@ -32,8 +28,6 @@ export const TERMS: Terms = {
   pairWeight: 0.04,
   trustedPairs: 8,
   budgetGain: 1,
-  wakeWeight: 0.02,
-  payingShare: 0.02,
 };
 
 /** Share of windows that may be off by more than the tolerance. */
@@ -93,22 +87,18 @@ function isJump(row: Row, difference: number, gapSeconds: number, terms: Terms):
 /** A reading jumped, or may have: a counter's mean over the gap mixes before and after, so the next reading settles it. */
 export function settleNext(row: Row, beforeRate: number): void {
   row.settling = 1;
-  row.announced = row.awake;
   row.beforeRate = beforeRate;
 }
 
 /**
- * The reading after a jump. An unannounced one shows that the signal jumps while guards are not heeded: they are again. What a
- * jump added before it was read is spread over the whole gap by whoever draws a line between the readings: windows that
- * begin in it are off by that much.
+ * The reading after a jump. What a jump added before it was read is spread over the whole gap by whoever draws a line between
+ * the readings: windows that begin in it are off by that much.
  */
 function settle(row: Row, rate: number, gapSeconds: number, terms: Terms): void {
   row.settling = 0;
   const jumped = isJump(row, rate - row.beforeRate, gapSeconds, terms);
   const spread = ((row.rate - row.beforeRate) * row.gapSeconds) / terms.windowSeconds;
   if (jumped) spendBudget(row, spread, row.gapSeconds, terms);
-  if (row.announced === 1) countFound(row, jumped, terms);
-  else if (jumped) row.paying = 1;
   keep(row, rate, gapSeconds, Number.NaN);
 }
 
@@ -123,29 +113,6 @@ function spendBudget(row: Row, error: number, gapSeconds: number, terms: Terms):
   const gain = terms.budgetGain * Math.min(1, gapSeconds / row.maxSeconds);
   const shortest = Math.log(terms.windowSeconds / row.maxSeconds);
   row.logScale = Math.min(0, Math.max(shortest, row.logScale + gain * (MISS_TARGET - missed)));
-}
-
-/** Counts a wake that was heeded, and whether it found a jump. */
-export function countFound(row: Row, jumped: boolean, terms: Terms): void {
-  row.paying += terms.wakeWeight * ((jumped ? 1 : 0) - row.paying);
-}
-
-/** Counts an alarm of a guard, heeded or not. */
-export function countAlarm(row: Row, nowMs: number, terms: Terms): void {
-  const seconds = Math.max(0, nowMs - row.alarmMs) / 1e3;
-  row.alarmMs = nowMs;
-  if (Number.isNaN(seconds)) return;
-  const isFirst = row.alarmSeconds === Infinity;
-  row.alarmSeconds = isFirst ? seconds : row.alarmSeconds + terms.wakeWeight * (seconds - row.alarmSeconds);
-}
-
-/**
- * Whether the signal is read when a guard alarms: because alarms find its jumps, or because they cost less than what is saved
- * by leaving windows unread, which only a signal that is watched may do. Else a fixed interval of a window is cheaper.
- */
-export function heedsGuards(row: Row, terms: Terms): boolean {
-  if (row.paying >= terms.payingShare) return true;
-  return 1 / row.alarmSeconds + 1 / row.holdSeconds <= 1 / terms.windowSeconds;
 }
 
 function keep(row: Row, rate: number, gapSeconds: number, difference: number): void {
@@ -169,9 +136,8 @@ function learnMovement(row: Row, difference: number, gapSeconds: number, terms: 
 /** The interval the signal asks for, before the cost budget: within [minSeconds, maxSeconds], a second or whole windows. */
 export function wantedSeconds(row: Row, terms: Terms): number {
   if (row.settling === 1 || Number.isNaN(row.rate)) return row.minSeconds;
-  row.holdSeconds = holdSeconds(row, terms);
   const isBased = row.isGauge === 1 || row.gapSeconds >= SHORTEST_BASE_WINDOWS * terms.windowSeconds;
-  const seconds = isBased && heedsGuards(row, terms) ? row.holdSeconds : terms.windowSeconds;
+  const seconds = isBased ? holdSeconds(row, terms) : terms.windowSeconds;
   return Math.max(row.minSeconds, Math.min(row.maxSeconds, seconds));
 }
 

@@ -1,15 +1,6 @@
 import { budgetStretch, stretchedSeconds } from "./budget.ts";
 import { DueQueue } from "./due-queue.ts";
-import {
-  countAlarm,
-  countFound,
-  heedsGuards,
-  learn,
-  settleNext,
-  TERMS,
-  underSuspicion,
-  wantedSeconds,
-} from "./learn.ts";
+import { learn, settleNext, TERMS, underSuspicion, wantedSeconds } from "./learn.ts";
 import type { Terms } from "./learn.ts";
 import { Moments } from "./moments.ts";
 import type { SignalId, SignalOptions } from "./signal.ts";
@@ -126,19 +117,9 @@ export class Sampler {
     row.minSeconds = signal.minSeconds;
     row.maxSeconds = signal.maxSeconds;
     row.weight = signal.weight;
-    row.paying = 1;
-    row.alarmSeconds = Infinity;
-    row.holdSeconds = this.#terms.windowSeconds;
     row.costSeconds = signal.costSeconds;
     row.wantedSeconds = row.intervalSeconds = signal.minSeconds;
-    row.lastMs =
-      row.lastValue =
-      row.confirmedMs =
-      row.rate =
-      row.difference =
-      row.alarmMs =
-      row.parentAnchor =
-        Number.NaN;
+    row.lastMs = row.lastValue = row.confirmedMs = row.rate = row.difference = row.parentAnchor = Number.NaN;
     this.#tree.link(id, signal.parent);
     this.#count += 1;
     this.#queue.set(id, Number.isFinite(nowMs) ? nowMs : 0);
@@ -345,7 +326,6 @@ export class Sampler {
     const beforeRate = row.rate;
     const jumped = learn(row, rate, gapSeconds, this.#terms);
     if (suspected && !jumped) settleNext(row, beforeRate);
-    else if (mayHaveJumped && !jumped) countFound(row, false, this.#terms);
     const dueMs = this.#schedule(id, row, value, nowMs);
     if (jumped || suspected) this.#rouseChildren(row.firstChild, nowMs, excess);
     return dueMs;
@@ -367,8 +347,6 @@ export class Sampler {
   }
 
   #rouse(id: SignalId, row: Row, nowMs: number, excess: number): void {
-    countAlarm(row, nowMs, this.#terms);
-    if (!heedsGuards(row, this.#terms)) return;
     row.awake = 1;
     row.wakeExcess = excess;
     const earliestMs = Number.isNaN(row.lastMs) ? nowMs : row.lastMs + row.minSeconds * 1e3;

@@ -41,15 +41,7 @@ const COLUMNS = [
   "wakeExcess",
   /** The held rate is the mean over a jump; the rate before. */
   "settling",
-  "announced",
   "beforeRate",
-  /** Share of the heeded wakes lately that found a jump. */
-  "paying",
-  /** When a guard alarmed last, and the mean time between alarms; NaN and Infinity before. */
-  "alarmMs",
-  "alarmSeconds",
-  /** How long the rate may stand for windows that are not read. */
-  "holdSeconds",
   "samples",
   "misses",
   "pruned",

@@ -21,7 +21,7 @@ const MOST_QUERY_BYTES = 15_000;
 const ANSWER_MS = 120_000;
 /** Long enough for the head of an answer that has no end. */
 const HEAD_MS = 1_000;
-const ENDLESS = new Set(["/v1/stream", "/v1/events"]);
+const ENDLESS = new Set(["/v1/stream"]);
 
 const ENCODINGS = ["identity", "gzip", "deflate", "zstd"] as const;
 const METHODS = ["GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS"] as const;
@@ -286,14 +286,7 @@ const SCALER_ROUTES: readonly string[] = [
   "/readyz",
   "/nowhere",
 ];
-const AGENT_ROUTES: readonly string[] = [
-  "/metrics",
-  "/v1/snapshot",
-  "/v1/events",
-  "/healthz",
-  "/readyz",
-  "/nowhere",
-];
+const AGENT_ROUTES: readonly string[] = ["/metrics", "/v1/snapshot", "/healthz", "/readyz", "/nowhere"];
 /** Parameters that some route reads. */
 const PARAMETERS = {
   ...PLAIN_PARAMETERS,

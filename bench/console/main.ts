@@ -1,3 +1,4 @@
+import { median } from "@tradewind/core/values/statistics.ts";
 import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -54,7 +55,11 @@ async function run({ quick, progress, seed }: BenchmarkOptions): Promise<Record<
     services: SERVICES,
     viewers: VIEWERS,
     ...paints,
-    getMetricsP99Ms: { withoutViewers: median(p99s.alone), withViewers: median(p99s.viewed), turns: p99s },
+    getMetricsP99Ms: {
+      withoutViewers: round(median(p99s.alone)),
+      withViewers: round(median(p99s.viewed)),
+      turns: p99s,
+    },
   };
 }
 
@@ -79,9 +84,9 @@ async function paintsOf(url: string, times: number, progress: (text: string) => 
   }
   const high = Math.max(...interactions);
   return {
-    firstPaintMs: median(firstPaints),
-    rowsMs: median(rows),
-    interactionMs: median(interactions),
+    firstPaintMs: round(median(firstPaints)),
+    rowsMs: round(median(rows)),
+    interactionMs: round(median(interactions)),
     interactionMaxMs: round(high),
   };
 }
@@ -118,8 +123,3 @@ interface Browser {
 }
 
 const round = (ms: number): number => Math.round(ms * 1e3) / 1e3;
-
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return round(sorted[Math.floor(sorted.length / 2)] ?? Number.NaN);
-}

@@ -1,5 +1,5 @@
+import { mean } from "@tradewind/core/values/statistics.ts";
 import { readFileSync, writeFileSync } from "node:fs";
-import { COURSE } from "@tradewind/simulator/course/course.ts";
 import type { Actuators } from "@tradewind/simulator/contenders/contender.ts";
 import type { PlantReport, PolicyReport } from "./report.ts";
 import type { Estimate } from "./statistics.ts";
@@ -13,58 +13,6 @@ const marks = (actuators: Actuators): readonly [string, string] => [
 export function withInterval({ high, low, mean }: Estimate, scale: number, digits: number): string {
   const text = (scale * mean).toFixed(digits);
   return Number.isFinite(high) ? `${text} ± ${((scale * (high - low)) / 2).toFixed(digits)}` : text;
-}
-
-function levelsOf({ levels }: PolicyReport): string {
-  if (levels === undefined) return "";
-  return Object.entries(levels)
-    .toSorted(([, a], [, b]) => b - a)
-    .map(([level, share]) => `${level} ${Math.round(100 * share)} %`)
-    .join(", ");
-}
-
-const HEADER = [
-  "policy",
-  "requests over, %",
-  "minutes over, %",
-  "cost, 1/h",
-  "cores",
-  "GB",
-  "starts",
-  "stops",
-  "failed",
-  "levels",
-];
-
-function rowOf(policy: PolicyReport): string {
-  const cells = [
-    `${policy.isOnFront ? "**" : ""}${policy.name}${policy.isOnFront ? "**" : ""}`,
-    withInterval(policy.requestsOver, 100, 2),
-    withInterval(policy.minutesOver, 100, 1),
-    withInterval(policy.costPerHour, 1, 3),
-    withInterval(policy.cores, 1, 1),
-    withInterval(policy.gigabytes, 1, 1),
-    policy.starts.mean.toFixed(1),
-    policy.stops.mean.toFixed(1),
-    policy.failed.mean.toFixed(0),
-    levelsOf(policy),
-  ];
-  return `| ${cells.join(" | ")} |`;
-}
-
-function section({ name, policies }: PlantReport): string {
-  const about = COURSE.find((each) => each.name === name)?.about ?? "";
-  const sorted = policies.toSorted((a, b) => a.costPerHour.mean - b.costPerHour.mean);
-  return [
-    `### ${name}`,
-    "",
-    about,
-    "",
-    `| ${HEADER.join(" | ")} |`,
-    `| ${HEADER.map((_, at) => (at === 0 || at === HEADER.length - 1 ? "---" : "--:")).join(" | ")} |`,
-    ...sorted.map(rowOf),
-    "",
-  ].join("\n");
 }
 
 const OBJECTIVE_SHARE = 0.05;
@@ -84,13 +32,13 @@ function summaryRow(name: string, plants: readonly PlantReport[]): string {
   const logs = pairs.flatMap(({ bound, own }) =>
     bound === undefined ? [] : [Math.log(own.costPerHour.mean / bound.costPerHour.mean)],
   );
-  const ratio = Math.exp(logs.reduce((sum, each) => sum + each, 0) / logs.length);
+  const ratio = Math.exp(mean(logs));
   const worst = pairs.reduce((most, { own }) => Math.max(most, own.requestsOver.mean), 0);
-  const over = pairs.reduce((sum, { own }) => sum + own.requestsOver.mean, 0) / pairs.length;
+  const over = mean(pairs.map(({ own }) => own.requestsOver.mean));
   const usual = pairs.map(
     ({ own, usual: its }) => own.costPerHour.mean / (its?.costPerHour.mean ?? Number.NaN),
   );
-  const toUsual = usual.reduce((sum, each) => sum + each, 0) / usual.length;
+  const toUsual = mean(usual);
   const cells = [
     name,
     `${met} of ${pairs.length}`,
@@ -103,22 +51,17 @@ function summaryRow(name: string, plants: readonly PlantReport[]): string {
   return `| ${cells.join(" | ")} |`;
 }
 
-function summary(plants: readonly PlantReport[]): string {
+/** How each policy did over all plants, as Markdown. */
+export function summary(plants: readonly PlantReport[], seeds: readonly number[]): string {
   const names = [...new Set(plants.flatMap(({ policies }) => policies.map(({ name }) => name)))];
   return [
-    "### All plants",
+    `Simulated, ${seeds.length} seeds (${seeds[0]} to ${seeds.at(-1)}), means.`,
     "",
     "| policy | plants with at most 5 % over | % over, mean | worst plant | cost to hpa-cpu's, mean | cost to clairvoyant's, geometric mean | on the front |",
     "| --- | --: | --: | --: | --: | --: | --: |",
     ...names.map((name) => summaryRow(name, plants)),
     "",
   ].join("\n");
-}
-
-/** The tables of all plants as Markdown, cheapest policy first. */
-export function tables(plants: readonly PlantReport[], seeds: readonly number[]): string {
-  const said = `Simulated, ${seeds.length} seeds (${seeds[0]} to ${seeds.at(-1)}); means with 95 % intervals; **bold**: on the Pareto front of requests over and cost.`;
-  return [said, "", summary(plants), ...plants.map(section)].join("\n");
 }
 
 /** Puts a text between two marks of a document, in place of what is there. @throws Error when it has no such marks */
@@ -129,12 +72,30 @@ export function writeBetween(path: string, [begin, end]: readonly [string, strin
   writeFileSync(path, `${text.slice(0, from)}${begin}\n\n${content}\n${text.slice(to)}`);
 }
 
-/** Puts the tables in the place that the document has for them. @throws Error when it has none */
+/** Four digits say all that a few seeds can. */
+const rounded = (_key: string, value: unknown): unknown =>
+  typeof value === "number" ? Number(value.toPrecision(4)) : value;
+
+function figuresOf(plants: readonly PlantReport[], seeds: readonly number[]): string {
+  const lines = plants.map(({ name, policies }) => {
+    const rows = policies.map(({ differenceTo, parameters, seeds: _seeds, ...figures }) =>
+      JSON.stringify(figures, rounded),
+    );
+    return `{"name": ${JSON.stringify(name)}, "policies": [\n${rows.join(",\n")}\n]}`;
+  });
+  return `{"seeds": ${JSON.stringify(seeds)}, "plants": [\n${lines.join(",\n")}\n]}`;
+}
+
+/**
+ * Puts the summary in the place that the document has for it, and the figures of each plant into a JSON file beside the document.
+ * @throws Error when the document has no such place
+ */
 export function writeCourse(
   path: string,
   plants: readonly PlantReport[],
   seeds: readonly number[],
   actuators: Actuators,
 ): void {
-  writeBetween(path, marks(actuators), tables(plants, seeds));
+  writeBetween(path, marks(actuators), summary(plants, seeds));
+  writeFileSync(path.replace(/(?:\.md)?$/, `-${actuators}.json`), `${figuresOf(plants, seeds)}\n`);
 }

@@ -1,3 +1,4 @@
+import { mean } from "@tradewind/core/values/statistics.ts";
 import type { Run } from "./report.ts";
 
 /** Means over the seeds of one policy with one setting on one plant. */
@@ -22,9 +23,6 @@ export interface EqualMisses {
   /** Our price over the rival's. */
   readonly costRatio: number;
 }
-
-const mean = (values: readonly number[]): number =>
-  values.reduce((sum, value) => sum + value, 0) / values.length;
 
 function pointsOf(runs: readonly Run[]): Point[] {
   const groups = Map.groupBy(runs, ({ parameters, policy }) => `${policy}\n${JSON.stringify(parameters)}`);

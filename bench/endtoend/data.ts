@@ -1,8 +1,9 @@
+import { meanOfKnown } from "@tradewind/core/measure/main-containers.ts";
 import type { Window, WindowSet } from "@tradewind/core/contract/window.ts";
 import { compileFlow, serviceIndex } from "@tradewind/predictor/models/route/call-graph.ts";
 import { FlowTail } from "@tradewind/predictor/models/route/flow-tail.ts";
 import { EXPONENTIAL_MEAN_OVER_TAIL } from "@tradewind/predictor/models/route/lognormal.ts";
-import { median } from "@tradewind/predictor/models/statistics.ts";
+import { median } from "@tradewind/core/values/statistics.ts";
 
 /** One interval of one flow in a known setting. */
 export interface Point {
@@ -41,28 +42,25 @@ const TEST_SHARE_IN_TIME = 0.3;
 /** One setting in so many is left out. */
 const SETTINGS_LEFT_OUT = 4;
 
-const mean = (values: readonly (number | undefined)[]): number => {
-  const known = values.filter((value) => value !== undefined);
-  return known.reduce((sum, value) => sum + value, 0) / Math.max(1, known.length);
-};
+const meanOfSome = (values: readonly (number | undefined)[]): number => meanOfKnown(values) ?? 0;
 
 /** What is set and borne by one service, as numbers. */
 function columnsOf(window: Window | undefined): number[] {
   const containers = window?.containers ?? [];
   const replicas = Math.max(1, window?.replicasReady ?? containers.length);
   const load = (window?.requestsPerSecond ?? 0) / replicas;
-  const cores = mean(
+  const cores = meanOfSome(
     containers.map(({ cpuLimitCores, cpuRequestCores }) => cpuLimitCores ?? cpuRequestCores),
   );
-  const used = mean(containers.map(({ cpuUsageCores }) => cpuUsageCores));
+  const used = meanOfSome(containers.map(({ cpuUsageCores }) => cpuUsageCores));
   return [
     replicas,
     cores,
-    mean(containers.map(({ memoryLimitBytes }) => memoryLimitBytes)) / 1e9,
+    meanOfSome(containers.map(({ memoryLimitBytes }) => memoryLimitBytes)) / 1e9,
     load,
     cores > 0 ? used / cores : 0,
-    mean(containers.map(({ interference }) => interference?.cpu.value)),
-    mean(containers.map(({ interference }) => interference?.memoryBandwidth.value)),
+    meanOfSome(containers.map(({ interference }) => interference?.cpu.value)),
+    meanOfSome(containers.map(({ interference }) => interference?.memoryBandwidth.value)),
   ];
 }
 

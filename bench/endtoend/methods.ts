@@ -1,4 +1,4 @@
-import { median } from "@tradewind/predictor/models/statistics.ts";
+import { median } from "@tradewind/core/values/statistics.ts";
 import { boosted as boostedTrees, naive as middle } from "../profile/rivals/rivals.ts";
 import type { Row } from "./data.ts";
 

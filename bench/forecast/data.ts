@@ -1,3 +1,4 @@
+import { mean } from "@tradewind/core/values/statistics.ts";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { dataDirectory, numberIn, readCsv } from "../profile/csv.ts";
@@ -25,10 +26,9 @@ const NAB = [
 
 /** Means of so many values each. */
 function meansOf(values: readonly number[], count: number): number[] {
-  return Array.from({ length: Math.floor(values.length / count) }, (_, at) => {
-    const part = values.slice(at * count, (at + 1) * count);
-    return part.reduce((sum, each) => sum + each, 0) / count;
-  });
+  return Array.from({ length: Math.floor(values.length / count) }, (_, at) =>
+    mean(values.slice(at * count, (at + 1) * count)),
+  );
 }
 
 function hourOf(name: string): LoadData {

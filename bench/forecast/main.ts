@@ -1,3 +1,4 @@
+import { mean } from "@tradewind/core/values/statistics.ts";
 import { seededRng } from "@tradewind/core/values/rng.ts";
 import type { ForecastPoint } from "@tradewind/core/contract/forecast.ts";
 import { LoadHorizons } from "@tradewind/predictor/forecast/horizons.ts";
@@ -97,10 +98,8 @@ function trainedGru(
   return { gru, seconds: cpuSeconds(began), scale, unscale };
 }
 
-const meanOf = (values: readonly number[], origin: number): number => {
-  const last = values.slice(Math.max(0, origin + 1 - MEAN_STEPS), origin + 1);
-  return last.reduce((sum, each) => sum + each, 0) / last.length;
-};
+const meanOf = (values: readonly number[], origin: number): number =>
+  mean(values.slice(Math.max(0, origin + 1 - MEAN_STEPS), origin + 1));
 
 /** What is asked after every step: each method with its forecast for one horizon. */
 interface Asked {

@@ -1,4 +1,5 @@
 /** `npm run -s bench -- hour --json`: an hour of the local platform with real processes, and which level decided each of its windows. */
+import { mean } from "@tradewind/core/values/statistics.ts";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -45,8 +46,6 @@ async function look(addresses: string, sinceMs: number): Promise<Look> {
   };
 }
 
-const mean = (values: readonly number[]): number =>
-  values.reduce((sum, value) => sum + value, 0) / values.length;
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
 /** Looks at the predictor until `ended`; a look that fails is made up for by the next. */

@@ -1,3 +1,4 @@
+import { mean, median } from "@tradewind/core/values/statistics.ts";
 import type { Benchmark, BenchmarkOptions } from "../benchmark.ts";
 import { replay } from "./run.ts";
 import type { RunFigures } from "./run.ts";
@@ -64,15 +65,12 @@ function described(round: Round): string {
 }
 
 function spread(valuesMs: readonly number[]): string {
-  const sorted = [...valuesMs].sort((a, b) => a - b);
-  const median = sorted[Math.floor(sorted.length / 2)] ?? NaN;
-  return `${median.toFixed(1)} ms (median) to ${(sorted.at(-1) ?? NaN).toFixed(1)} ms (slowest)`;
+  return `${median(valuesMs).toFixed(1)} ms (median) to ${Math.max(...valuesMs).toFixed(1)} ms (slowest)`;
 }
 
 /** Least-squares slope through points (x, y). */
 function slope(points: readonly (readonly [number, number])[]): number {
-  const meanX = points.reduce((sum, [x]) => sum + x, 0) / points.length;
-  const meanY = points.reduce((sum, [, y]) => sum + y, 0) / points.length;
+  const [meanX, meanY] = [mean(points.map(([x]) => x)), mean(points.map(([, y]) => y))];
   const covariance = points.reduce((sum, [x, y]) => sum + (x - meanX) * (y - meanY), 0);
   return covariance / points.reduce((sum, [x]) => sum + (x - meanX) ** 2, 0);
 }

@@ -61,7 +61,6 @@ const GRAD: Paper = {
   entrants: [
     { policy: "tradewind-auto", label: "tradewind-auto (Grad)" },
     { policy: "erms-like", label: "erms-like" },
-    { policy: "sinan-like", label: "sinan-like" },
     { policy: "firm-like", label: "firm-like" },
     { policy: "hpa-cpu", label: "hpa-cpu (not in the paper)" },
   ],
@@ -155,7 +154,6 @@ const DRPC: Paper = {
     { policy: "tradewind-auto", label: "planner: tradewind-auto" },
     { policy: "tradewind-queue", label: "queue: tradewind-queue" },
     { policy: "firm-like", label: "firm-like (FIRM)" },
-    { policy: "coscal-like", label: "coscal-like (CoScal)" },
     {
       policy: "hpa-cpu",
       label: "hpa-cpu at 75 % (KuScal)",

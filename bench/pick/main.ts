@@ -1,3 +1,4 @@
+import { mean } from "@tradewind/core/values/statistics.ts";
 import { seededRng } from "@tradewind/core/values/rng.ts";
 import type { Benchmark } from "../benchmark.ts";
 import { randomScenario } from "./application.ts";
@@ -81,7 +82,7 @@ function summary(outcomes: readonly Outcome[]): Record<string, number> {
   const count = (is: (outcome: Outcome) => boolean): number =>
     share(outcomes.filter(is).length, outcomes.length);
   const losses = outcomes.map(({ loss }) => loss).sort((a, b) => a - b);
-  const mean = losses.reduce((sum, loss) => sum + loss, 0) / Math.max(1, losses.length);
+  const meanLoss = mean(losses, 0);
   const inPercent = (loss: number): number => Math.round(1_000 * loss) / 10;
   return {
     states: outcomes.length,
@@ -89,7 +90,7 @@ function summary(outcomes: readonly Outcome[]): Record<string, number> {
     top5: count(({ place }) => place >= 0 && place < TOP),
     within10Percent: count(({ loss, place }) => place >= 0 && loss <= CLOSE),
     optimalOrTied: count(({ loss, place }) => place >= 0 && 1 - loss >= TIE),
-    meanRegretPercent: inPercent(mean),
+    meanRegretPercent: inPercent(meanLoss),
     p95RegretPercent: inPercent(losses[Math.floor(0.95 * (losses.length - 1))] ?? 0),
   };
 }

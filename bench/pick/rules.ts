@@ -1,3 +1,4 @@
+import { mean } from "@tradewind/core/values/statistics.ts";
 import type { Window } from "@tradewind/core/contract/window.ts";
 import { allocatedCpuCores, allocatedMemoryBytes } from "@tradewind/core/measure/main-containers.ts";
 import type { Choice, Resource } from "./models.ts";
@@ -20,7 +21,7 @@ function share(
     const [used = 0, allocated = Infinity] = of(container);
     return used / allocated;
   });
-  return shares.reduce((sum, each) => sum + each, 0) / Math.max(1, shares.length);
+  return mean(shares, 0);
 }
 
 /** Memory for the service with the largest self-time p95 × (working set / limit)³ ÷ replicas. */

@@ -1,3 +1,4 @@
+import { mean } from "@tradewind/core/values/statistics.ts";
 import type {
   ContainerWindow,
   FlowWindow,
@@ -32,7 +33,7 @@ const noisy = (value: number, spread: number, rng: Rng): number =>
 
 function summary(times: Float64Array): LatencySummary | undefined {
   if (times.length === 0) return undefined;
-  const meanSeconds = times.reduce((sum, time) => sum + time, 0) / times.length;
+  const meanSeconds = mean(times);
   const [p50Seconds = 0, p95Seconds = 0, p99Seconds = 0] = quantiles(times, [0.5, 0.95, 0.99]);
   return { count: times.length, meanSeconds, p50Seconds, p95Seconds, p99Seconds };
 }

@@ -1,3 +1,4 @@
+import { mean } from "@tradewind/core/values/statistics.ts";
 import { estimate } from "@tradewind/core/values/estimate.ts";
 import type { Estimate } from "@tradewind/core/values/estimate.ts";
 import type { RunFigures } from "./one-run.ts";
@@ -21,8 +22,6 @@ export interface Comparison {
   readonly starts: { readonly ours: number; readonly rival: number };
 }
 
-const mean = (values: readonly number[]): number =>
-  values.reduce((sum, value) => sum + value, 0) / values.length;
 const percentOver = ({ requests, requestsOver }: RunFigures): number =>
   (100 * requestsOver) / Math.max(1, requests);
 

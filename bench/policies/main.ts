@@ -1,4 +1,5 @@
 /** `npm run -s bench -- policies --json`: policy `auto` beside its rivals on the local platform, seed by seed, with real processes. */
+import { median } from "@tradewind/core/values/statistics.ts";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -69,9 +70,8 @@ function ordersOf({ quick, seed, values }: BenchmarkOptions): readonly (readonly
 
 /** The run on a machine of clearly another speed than in the others of its group, if there is one. */
 function oddOne(group: readonly RunFigures[]): number | undefined {
-  const sorted = group.map((each) => each.cpuSecondsPerRequest).toSorted((a, b) => a - b);
-  const median = sorted[Math.floor((sorted.length - 1) / 2)] ?? 0;
-  const at = group.findIndex((each) => each.cpuSecondsPerRequest > MOST_SPEED_RATIO * median);
+  const usual = median(group.map((each) => each.cpuSecondsPerRequest));
+  const at = group.findIndex((each) => each.cpuSecondsPerRequest > MOST_SPEED_RATIO * usual);
   return at < 0 ? undefined : at;
 }
 

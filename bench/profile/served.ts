@@ -1,3 +1,4 @@
+import { mean } from "@tradewind/core/values/statistics.ts";
 import { seededRng } from "@tradewind/core/values/rng.ts";
 import { emptyProfile, isCalibrated, track } from "@tradewind/predictor/models/queue/tracked-profile.ts";
 import type { ProfileState } from "@tradewind/predictor/models/queue/tracked-profile.ts";
@@ -62,8 +63,7 @@ function follow(windows: readonly ServiceWindow[], errors: Errors): void {
   }
 }
 
-const mean = (values: readonly number[]): number =>
-  Math.round((1e3 * values.reduce((sum, value) => sum + value, 0)) / Math.max(1, values.length)) / 1e3;
+const roundedMean = (values: readonly number[]): number => Math.round(1e3 * mean(values, 0)) / 1e3;
 
 /** Mean |ln(measured / predicted)| of p95 as served: untracked prior, tracked, and tracked with residual. */
 export function measureServed({ name, rows }: Recording): Record<string, unknown> {
@@ -78,10 +78,10 @@ export function measureServed({ name, rows }: Recording): Record<string, unknown
     name,
     services: services.size,
     rows: errors.tracked.length,
-    untracked: mean(errors.untracked),
-    tracked: mean(errors.tracked),
-    withResidual: mean(errors.withResidual),
-    byChance: mean(errors.byChance),
-    residualWeight: mean(errors.weights),
+    untracked: roundedMean(errors.untracked),
+    tracked: roundedMean(errors.tracked),
+    withResidual: roundedMean(errors.withResidual),
+    byChance: roundedMean(errors.byChance),
+    residualWeight: roundedMean(errors.weights),
   };
 }

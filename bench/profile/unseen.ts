@@ -11,7 +11,7 @@ import type { OwnTime, ProfileState } from "@tradewind/predictor/models/queue/tr
 import { ServedResidual } from "@tradewind/predictor/models/residual/residual.ts";
 import type { InUse } from "@tradewind/predictor/models/residual/standing.ts";
 import { provenResidual } from "@tradewind/simulator/backtest/service-model.ts";
-import { median } from "@tradewind/predictor/models/statistics.ts";
+import { mean, median } from "@tradewind/core/values/statistics.ts";
 import type { Recorded, Recording } from "./recordings.ts";
 import { boosted, linear, naive, piecewise } from "./rivals/rivals.ts";
 import type { Row } from "./rivals/rivals.ts";
@@ -99,9 +99,6 @@ function predictService(
     },
   }));
 }
-
-const mean = (values: readonly number[]): number =>
-  values.reduce((sum, each) => sum + each, 0) / values.length;
 
 /** Absolute percentage error of every method, one decimal; null without rows. */
 function errorsOf(rows: readonly Predicted[], middle: (errors: readonly number[]) => number): MethodErrors {

@@ -1,3 +1,4 @@
+import { mean } from "@tradewind/core/values/statistics.ts";
 import { exponential, standardNormal } from "@tradewind/core/values/rng.ts";
 import type { Rng } from "@tradewind/core/values/rng.ts";
 
@@ -26,18 +27,16 @@ export interface QueueDraws {
 export function drawQueue(rng: Rng, count: number, variation: number): QueueDraws {
   const gaps = Float64Array.from({ length: count }, () => exponential(rng, 1));
   const normals = Float64Array.from({ length: count }, () => standardNormal(rng));
-  const center = meanOf(normals);
-  const spread = Math.sqrt(meanOf(normals.map((each) => (each - center) ** 2)));
+  const center = mean(normals);
+  const spread = Math.sqrt(mean(normals.map((each) => (each - center) ** 2)));
   const sigma = Math.sqrt(Math.log1p(variation ** 2));
   const demands = normals.map((each) => Math.exp((sigma * (each - center)) / spread));
   return { gaps: toMeanOne(gaps), demands: toMeanOne(demands) };
 }
 
-const meanOf = (values: Float64Array): number => values.reduce((sum, each) => sum + each, 0) / values.length;
-
 function toMeanOne(values: Float64Array): Float64Array {
-  const mean = meanOf(values);
-  return values.map((each) => each / mean);
+  const middle = mean(values);
+  return values.map((each) => each / middle);
 }
 
 /** A request alone: `phase` in [0, 1) is where in the CFS period it arrives, with the whole quota left. */

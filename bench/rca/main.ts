@@ -1,3 +1,4 @@
+import { mean } from "@tradewind/core/values/statistics.ts";
 import { seededRng } from "@tradewind/core/values/rng.ts";
 import { rank } from "@tradewind/predictor/answers/reason/rank.ts";
 import { rootsOf } from "@tradewind/predictor/answers/reason/verdict.ts";
@@ -19,8 +20,6 @@ const REPEATS = 20;
 const SIZES = [50, 500, 2_500] as const;
 
 const rounded = (value: number): number => Number(value.toPrecision(3));
-const mean = (values: readonly number[]): number =>
-  values.reduce((sum, each) => sum + each, 0) / Math.max(1, values.length);
 
 function timesOf(task: () => void, repeats: number): { readonly msP50: number; readonly msP99: number } {
   const times = Array.from({ length: repeats }, () => {
@@ -46,7 +45,11 @@ function judged(
   repeats: number,
 ): Record<string, unknown> {
   const places = cases.map((each) => placeOf(method, each));
-  const within = (most: number): number => mean(places.map((place) => (place <= most ? 1 : 0)));
+  const within = (most: number): number =>
+    mean(
+      places.map((place) => (place <= most ? 1 : 0)),
+      0,
+    );
   const all = (): void => {
     for (const { incident } of cases) method(incident);
   };
@@ -56,7 +59,12 @@ function judged(
     ac1: rounded(within(1)),
     ac3: rounded(within(3)),
     avg5: rounded(mean([1, 2, 3, 4, 5].map(within))),
-    mrr: rounded(mean(places.map((place) => 1 / place))),
+    mrr: rounded(
+      mean(
+        places.map((place) => 1 / place),
+        0,
+      ),
+    ),
     msP50: rounded(msP50 / cases.length),
     msP99: rounded(msP99 / cases.length),
   };

@@ -1,34 +1,28 @@
+import { mean, median, quantile } from "@tradewind/core/values/statistics.ts";
 import type { Incident } from "@tradewind/predictor/answers/reason/incident.ts";
 import type { Series } from "@tradewind/predictor/answers/reason/signals.ts";
 
 /** Names of services, most suspicious first. */
 export type Rival = (incident: Incident) => string[];
 
-const sorted = (values: ArrayLike<number>): Float64Array => Float64Array.from(values).sort();
-const quantile = (values: Float64Array, share: number): number => {
-  const at = share * (values.length - 1);
-  const low = values[Math.floor(at)] ?? 0;
-  return low + (at - Math.floor(at)) * ((values[Math.ceil(at)] ?? low) - low);
-};
-const mean = (values: ArrayLike<number>): number =>
-  Array.from(values).reduce((sum, each) => sum + each, 0) / Math.max(1, values.length);
+const usual = (values: ArrayLike<number>): number => mean(values, 0);
 const deviation = (values: ArrayLike<number>): number => {
-  const middle = mean(values);
-  return Math.sqrt(mean(Array.from(values, (each) => (each - middle) ** 2)));
+  const middle = usual(values);
+  return Math.sqrt(usual(Array.from(values, (each) => (each - middle) ** 2)));
 };
 const LEAST = 1e-9;
 
 /** Distance from the median over the interquartile range, as BARO's robust scaler has it; of a constant, over its level. */
 function robust({ normal }: Series): (value: number) => number {
-  const past = sorted(normal);
-  const middle = quantile(past, 0.5);
+  const past = Array.from(normal);
+  const middle = median(past);
   const range = quantile(past, 0.75) - quantile(past, 0.25);
   return (value) => Math.abs(value - middle) / Math.max(range, 0.01 * Math.abs(middle), LEAST);
 }
 
-const medianRule = (series: Series): number => robust(series)(quantile(sorted(series.now), 0.5));
+const medianRule = (series: Series): number => robust(series)(median(Array.from(series.now)));
 const maxZ = ({ normal, now }: Series): number =>
-  Math.abs(mean(now) - mean(normal)) / Math.max(deviation(normal), 0.01 * Math.abs(mean(normal)), LEAST);
+  Math.abs(usual(now) - usual(normal)) / Math.max(deviation(normal), 0.01 * Math.abs(usual(normal)), LEAST);
 const baro = (series: Series): number => {
   const scaled = robust(series);
   return Array.from(series.now).reduce((most, value) => Math.max(most, scaled(value)), 0);

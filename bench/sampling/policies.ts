@@ -85,8 +85,6 @@ export function ours(name = "ours", terms?: Partial<Terms>): Policy {
 /** Every constant of the controller at other values, and its parts left out. */
 export function ablations(): Policy[] {
   const changed: readonly (readonly [string, Partial<Terms>])[] = [
-    ["guards heeded by cost alone", { payingShare: 2 }],
-    ["guards always heeded", { payingShare: 0 }],
     ["movement never learnt", { trustedPairs: Infinity }],
     ["jumpDeviations 3", { jumpDeviations: 3 }],
     ["jumpDeviations 6", { jumpDeviations: 6 }],
@@ -99,9 +97,6 @@ export function ablations(): Policy[] {
     ["trustedPairs 20", { trustedPairs: 20 }],
     ["no error budget", { budgetGain: 0 }],
     ["budgetGain 4", { budgetGain: 4 }],
-    ["wakeWeight 0.05", { wakeWeight: 0.05 }],
-    ["payingShare 0.01", { payingShare: 0.01 }],
-    ["payingShare 0.05", { payingShare: 0.05 }],
   ];
   const unaligned: Policy = { ...ours("readings not timed by windows"), aligned: false };
   return [...changed.map(([name, terms]) => ours(name, terms)), unaligned];

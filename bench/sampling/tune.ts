@@ -1,3 +1,4 @@
+import { mean } from "@tradewind/core/values/statistics.ts";
 import type { Policy } from "./policies.ts";
 import type { Figures } from "./score.ts";
 
@@ -19,17 +20,13 @@ function largest(values: readonly (number | null)[]): number | null {
   return known.length === 0 ? null : Math.max(...known);
 }
 
-function meanOf(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
-}
-
 export function worst(all: readonly Figures[]): Worst {
   const recall = largest(all.map((each) => (each.burstRecall === null ? null : -each.burstRecall)));
   return {
     keptRatio: Math.max(...all.map((each) => each.keptRatio)),
-    meanKeptRatio: meanOf(all.map((each) => each.keptRatio)),
-    meanSamplesRatio: meanOf(all.map((each) => each.samplesRatio)),
-    meanOffWindowsRatio: meanOf(all.map((each) => each.offWindowsRatio)),
+    meanKeptRatio: mean(all.map((each) => each.keptRatio)),
+    meanSamplesRatio: mean(all.map((each) => each.samplesRatio)),
+    meanOffWindowsRatio: mean(all.map((each) => each.offWindowsRatio)),
     samplesRatio: Math.max(...all.map((each) => each.samplesRatio)),
     offByEpsRatio: Math.max(...all.map((each) => each.offByEpsRatio)),
     offWindowsRatio: Math.max(...all.map((each) => each.offWindowsRatio)),

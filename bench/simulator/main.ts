@@ -9,6 +9,7 @@
  * wall clock, `eventsPerCpuSecond` by CPU time of the process, which is what counts on a shared machine. `rssBytes` is taken
  * after the first tenth and at the end: it must not grow. The hash of the account tells whether two runs were the same.
  */
+import { median } from "@tradewind/core/values/statistics.ts";
 import { contentHash } from "@tradewind/core/values/hash.ts";
 import { generated } from "../../simulator/applications/generated.ts";
 import { hotelReservation } from "../../simulator/applications/hotel-reservation.ts";
@@ -156,14 +157,6 @@ function run(each: Case, { progress, seed }: BenchmarkOptions): Record<string, u
     rssBytes: process.memoryUsage().rss,
     accountHash: contentHash(JSON.stringify(account)),
   };
-}
-
-function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  const middle = Math.floor(sorted.length / 2);
-  return sorted.length % 2 === 1
-    ? (sorted[middle] ?? 0)
-    : ((sorted[middle - 1] ?? 0) + (sorted[middle] ?? 0)) / 2;
 }
 
 export const benchmark: Benchmark = {

@@ -22,7 +22,6 @@ import type { Benchmark, BenchmarkOptions } from "../benchmark.ts";
 import { localRun, SECONDS } from "./local-run.ts";
 import type { LocalOutcome } from "./local-run.ts";
 import { estimate } from "../course/statistics.ts";
-import { deployments } from "./deployments.ts";
 import { teacherOf } from "./short-teacher.ts";
 
 /** Seeds that were looked at while the students were made are below this. */
@@ -36,8 +35,6 @@ const TIMED = 200_000;
 const JUDGED = 10;
 const QUICK_JUDGED = 2;
 const TEACHER_SEED = 6_000_000;
-/** Two of each application that no student of a release learnt on. */
-const DEPLOYMENTS = 6;
 
 const PARAMETERS = studentParameters(SHIPPED_STUDENTS.general);
 const STUDENT = { student: new Student(PARAMETERS), modelHash: contentHash(SHIPPED_STUDENTS) };
@@ -124,17 +121,6 @@ async function unseen(seeds: readonly number[], progress: BenchmarkOptions["prog
     unseen: agreementOf(PARAMETERS, pairs),
     closedLoop: { rewardRatio: mean(rewards.students) / mean(rewards.planner) },
   };
-}
-
-/** Students that go on learning from the decisions of their own deployment. */
-async function ownDeployments(seeds: readonly number[], progress: BenchmarkOptions["progress"]) {
-  const { services, taught } = await deployments(seeds, PARAMETERS, progress);
-  const microseconds = microsecondsOf();
-  const students = services.map(({ inUse, service, shipped }) => {
-    const { agreement, agreementWhenActing, mse, pairs } = inUse;
-    return { service, pairs, mse, agreement, agreementWhenActing, microseconds, shipped };
-  });
-  return { students, taught };
 }
 
 /** Judges a teacher's file, or one that is trained here for so short a time that it is not expected to be accepted. */
@@ -225,11 +211,10 @@ export const benchmark: Benchmark = {
     const seeds = Array.from({ length: quick ? QUICK_SEEDS : SEEDS }, (_, i) => first + i);
     const judged = seeds.filter((each) => (each - first) % (HELD_OUT_APPLICATIONS + 1) === 0);
     const verdict = await teacher(values["teacher"] as string | undefined, { progress, quick, seed });
-    const own = await ownDeployments(seeds.slice(0, quick ? 1 : DEPLOYMENTS), progress);
     return {
       simulated: true,
       teacher: verdict,
-      ...own,
+      microseconds: microsecondsOf(),
       ...(await unseen(judged, progress)),
       silence: await silence(seeds, "replicas", progress),
       silenceWithSizes: await silence(seeds.slice(0, SIZED_SEEDS), "replicas+cpu+memory", progress),

@@ -98,13 +98,6 @@ export function grafanaJson(dashboard: Dashboard): unknown {
   };
 }
 
-/** An expression with every variable at "All" or its first choice, over so many seconds: what Prometheus takes. */
-export const atAll = (expr: string, seconds: number): string =>
-  expr
-    .replaceAll("$__range", `${Math.ceil(seconds)}s`)
-    .replaceAll("$top", "8")
-    .replaceAll(/\$\w+/g, ".*");
-
 /** Values of neighbouring steps are one mark from the first to the last of them. */
 function annotationJson({ expr, name, text, title }: Annotation): unknown {
   return {

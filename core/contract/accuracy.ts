@@ -38,20 +38,6 @@ export const CauseJudgement = z.strictObject({
 });
 export type CauseJudgement = z.infer<typeof CauseJudgement>;
 
-/** Two prompts or models that answered about the same windows. */
-export const ReasonerComparison = z.strictObject({
-  a: z.string().min(1).max(200),
-  b: z.string().min(1).max(200),
-  /** Windows of which both answered in time. */
-  pairs: Count,
-  /** More of its answer was kept after the checks. */
-  aBetter: Count,
-  bBetter: Count,
-  /** Chance of a difference as large by a fair coin, two-sided; absent below 50 pairs. */
-  pValue: Ratio.optional(),
-});
-export type ReasonerComparison = z.infer<typeof ReasonerComparison>;
-
 export const ACCURACY_SCHEMA = "tradewind.dev/accuracy/v1";
 
 /** How often causes were right that were named: `GET /v1/accuracy` of the predictor. */
@@ -73,7 +59,5 @@ export const Accuracy = z.strictObject({
     .max(64),
   /** Changes of sizes during incidents of which the models were asked before: carried out, and with the outcome that they expected. */
   counterfactuals: z.strictObject({ executed: Count, agreed: Count }),
-  /** Absent where one model answers, or none. */
-  comparison: ReasonerComparison.optional(),
 });
 export type Accuracy = z.infer<typeof Accuracy>;

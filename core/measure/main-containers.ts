@@ -1,3 +1,4 @@
+import { mean } from "../values/statistics.ts";
 import type { ContainerWindow, Window } from "../contract/window.ts";
 
 /**
@@ -29,5 +30,5 @@ export const allocatedMemoryBytes = (container: ContainerWindow): number | undef
 /** Mean of the values that are known; undefined of none. */
 export function meanOfKnown(values: readonly (number | undefined)[]): number | undefined {
   const known = values.filter((value) => value !== undefined);
-  return known.length === 0 ? undefined : known.reduce((sum, value) => sum + value, 0) / known.length;
+  return known.length === 0 ? undefined : mean(known);
 }

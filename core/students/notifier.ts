@@ -77,9 +77,9 @@ export class KnownStates {
   readonly #spreads: readonly number[];
   readonly #far: number;
 
-  /** @param lessons inputs of all lessons, equally long; of more than `most` every so many is kept */
-  constructor(lessons: readonly State[], most = LESSONS_KEPT) {
-    const every = Math.max(1, Math.ceil(lessons.length / most));
+  /** @param lessons inputs of all lessons, equally long; of more than 2,000 every so many is kept */
+  constructor(lessons: readonly State[]) {
+    const every = Math.max(1, Math.ceil(lessons.length / LESSONS_KEPT));
     const kept = lessons.filter((_, at) => at % every === 0);
     const [first = []] = kept;
     this.#means = first.map(

@@ -22,17 +22,15 @@ const DECAY = 1e-4;
 export interface TrainingOptions {
   readonly epochs: number;
   readonly rng: Rng;
-  /** Where to go on from; absent: from chance. */
-  readonly start?: Float64Array;
   readonly onEpoch?: (epoch: number, meanSquaredError: number) => void;
 }
 
 /** Minimises the mean squared difference of actions (DRPC, Eq. 9) by AdamW. @returns 643 numbers, as 32-bit floats keep them */
 export function trainStudent(
   pairs: readonly Pair[],
-  { epochs, onEpoch, rng, start }: TrainingOptions,
+  { epochs, onEpoch, rng }: TrainingOptions,
 ): Float64Array {
-  const p = start?.slice() ?? drawn(rng);
+  const p = drawn(rng);
   const gradient = new Float64Array(STUDENT_PARAMETERS);
   const pass = new Pass(p, gradient);
   const adam = { first: new Float64Array(p.length), second: new Float64Array(p.length), steps: 0 };
@@ -55,7 +53,7 @@ export function trainStudent(
   return Float64Array.from(Float32Array.from(p));
 }
 
-export const isActing = ({ actions }: Pair): boolean => actions.some((action) => Math.abs(action) > ACTED_ON);
+const isActing = ({ actions }: Pair): boolean => actions.some((action) => Math.abs(action) > ACTED_ON);
 const weightOf = (pair: Pair): number => (isActing(pair) ? ACTING_WEIGHT : 1);
 
 export interface Agreement {
@@ -89,7 +87,7 @@ export function agreementOf(parameters: Float64Array, pairs: readonly Pair[]): A
 }
 
 /** All three actions, as acted on (less, keep, more), are the teacher's. */
-export const agrees = ({ cpu, memory, replicas }: StudentActions, actions: Pair["actions"]): boolean =>
+const agrees = ({ cpu, memory, replicas }: StudentActions, actions: Pair["actions"]): boolean =>
   [cpu, memory, replicas].every((act, i) => sign(act) === sign(actions[i] ?? 0));
 
 const sign = (action: number): number => (action > ACTED_ON ? 1 : action < -ACTED_ON ? -1 : 0);

@@ -1,3 +1,5 @@
+import { mean } from "./statistics.ts";
+
 /** Mean of several runs and the interval that holds it with 95 % confidence. */
 export interface Estimate {
   readonly mean: number;
@@ -19,9 +21,9 @@ function studentPoint(degrees: number): number {
 /** By Student's t over the runs of different seeds. One run alone has no interval: its bounds are infinite. */
 export function estimate(values: readonly number[]): Estimate {
   const count = values.length;
-  const mean = values.reduce((sum, value) => sum + value, 0) / count;
-  if (count < 2) return { mean, low: Number.NEGATIVE_INFINITY, high: Number.POSITIVE_INFINITY };
-  const squares = values.reduce((sum, value) => sum + (value - mean) ** 2, 0);
+  const middle = mean(values);
+  if (count < 2) return { mean: middle, low: Number.NEGATIVE_INFINITY, high: Number.POSITIVE_INFINITY };
+  const squares = values.reduce((sum, value) => sum + (value - middle) ** 2, 0);
   const half = studentPoint(count - 1) * Math.sqrt(squares / (count - 1) / count);
-  return { mean, low: mean - half, high: mean + half };
+  return { mean: middle, low: middle - half, high: middle + half };
 }

@@ -216,7 +216,7 @@ export class Recommender {
       this.#planWide.forget(scope);
       this.book.forget((entry) => isOf(entry, scope));
       const draft = nothingNew(EVERYTHING);
-      await this.#keeper.save(await this.#stateAfter(draft), this.#patienceMs);
+      await this.#keeper.save(this.#stateAfter(draft), this.#patienceMs);
       await this.#serve(rowsAfter(draft, this.book, this.#refusals));
     });
   }
@@ -232,18 +232,16 @@ export class Recommender {
       decideAgain: (entry, more) => this.#decideAgain(entry, plan, draft, more),
       inSlices: async (items, visit) => this.#inSlices(items, visit),
     });
-    await this.#inSlices(draft.refusals.values(), ({ step }) => {
-      if (step !== CONTRACT) this.#counter.guardRefusal(step);
-    });
-    await this.#inSlices(draft.entries.values(), ({ guard }) => {
+    for (const { step } of draft.refusals.values()) if (step !== CONTRACT) this.#counter.guardRefusal(step);
+    for (const { guard } of draft.entries.values()) {
       for (const { step } of guard) this.#counter.guardAction(step);
-    });
+    }
     if (plan.isPartial === true) this.#keepRefusals(draft);
-    await this.#keeper.save(await this.#stateAfter(draft), this.#patienceMs);
-    await this.#inSlices(draft.entries.values(), (entry) => {
+    await this.#keeper.save(this.#stateAfter(draft), this.#patienceMs);
+    for (const entry of draft.entries.values()) {
       const { namespace, service } = entry.recommendation;
       events.push(...decisionEvents(entry, this.book.get(namespace, service)));
-    });
+    }
     const settled = [
       this.#journal?.append(events),
       this.#queue?.settle(draft.approvals.values(), plan.header.plannedAtMs),
@@ -251,7 +249,7 @@ export class Recommender {
     await atMost(this.#patienceMs, Promise.all(settled.filter((each) => each !== undefined)));
     if (plan.isPartial !== true) this.#forget(draft);
     await this.#serve(rowsAfter(draft, this.book, this.#refusals));
-    await this.#inSlices(this.book.replace(draft.entries), () => undefined);
+    this.book.replace(draft.entries);
     this.#refusals.set(keyOf(scope), draft.refusals);
     if (scope === EVERYTHING) return;
     this.#refusals.delete(keyOf(EVERYTHING));
@@ -403,11 +401,9 @@ export class Recommender {
     return isUnread ? before.basis : undefined;
   }
 
-  async #stateAfter({ entries }: PlanDraft): Promise<string[]> {
+  #stateAfter({ entries }: PlanDraft): string[] {
     const state: string[] = [];
-    await this.#inSlices(this.book.byService(), ([key, { json }]) => {
-      if (!entries.has(key)) state.push(json);
-    });
+    for (const [key, { json }] of this.book.byService()) if (!entries.has(key)) state.push(json);
     for (const { json } of entries.values()) state.push(json);
     return state;
   }

@@ -48,29 +48,19 @@ export class DecisionBook {
   put(entries: Iterable<BookEntry>): void {
     const byService = new Map<string, BookEntry>();
     for (const entry of entries) byService.set(entryKey(entry), entry);
-    for (const _ of this.replace(byService)) continue;
+    this.replace(byService);
   }
 
-  /**
-   * Puts decisions, by {@link bookKey}, in force: all at one moment, but with a little of the work in each turn. Takes the map
-   * over.
-   */
-  *replace(entries: Map<string, BookEntry>): Generator<void, void, void> {
+  /** Puts decisions, by {@link bookKey}, in force. Takes the map over. */
+  replace(entries: Map<string, BookEntry>): void {
     const replaced = this.#current;
-    for (const [key, entry] of replaced) {
-      if (!entries.has(key)) entries.set(key, entry);
-      yield;
-    }
-    for (const entry of entries.values()) {
-      this.#byId.set(entry.recommendation.decisionId, entry);
-      yield;
-    }
+    for (const [key, entry] of replaced) if (!entries.has(key)) entries.set(key, entry);
+    for (const entry of entries.values()) this.#byId.set(entry.recommendation.decisionId, entry);
     this.#current = entries;
     for (const [key, after] of entries) {
       const before = replaced.get(key);
       if (before !== undefined && after !== before) this.#file(before, after);
       this.#changes.note(key, after);
-      yield;
     }
   }
 

@@ -1,4 +1,3 @@
-import type { Clock } from "@tradewind/core/process/clock.ts";
 import { TradewindError } from "@tradewind/core/values/errors.ts";
 import { PlanAge } from "./plan-age.ts";
 import type { PlanAgeOptions } from "./plan-age.ts";
@@ -47,7 +46,6 @@ const MAX_TRIED_WISHES = 100;
 export class OnePredictor implements PlanFetcher {
   readonly #client: PlanClient;
   readonly #age: PlanAge;
-  readonly #clock: Clock;
   readonly #place: PlanClientOptions["place"];
   /** The newest plan, when it cannot be read, and why. */
   #unreadable: { readonly tag: string; readonly error: TradewindError } | undefined;
@@ -55,7 +53,6 @@ export class OnePredictor implements PlanFetcher {
   constructor(predictor: string, options: OnePredictorOptions) {
     this.#client = new PlanClient(predictor, options);
     this.#age = new PlanAge(options);
-    this.#clock = options.clock;
     this.#place = options.place;
   }
 
@@ -65,7 +62,7 @@ export class OnePredictor implements PlanFetcher {
 
   /** Asks for the newest plan without its wishes. @throws as {@link fetch} */
   async header(stopping: AbortSignal): Promise<ReadPlan["header"]> {
-    const { header } = await this.#read(await this.#client.header(stopping));
+    const { header } = this.#read(await this.#client.header(stopping));
     this.#age.see(header);
     // The same plan is not fetched again only to find that it cannot be read.
     if (this.#unreadable?.tag === tagOf(header)) throw this.#unreadable.error;
@@ -80,7 +77,7 @@ export class OnePredictor implements PlanFetcher {
       return null;
     }
     this.#unreadable = undefined;
-    const plan = await this.#read(body);
+    const plan = this.#read(body);
     const madeMs = this.#age.see(plan.header);
     const error = unreadable(plan, this.address);
     if (error !== undefined) {
@@ -114,8 +111,8 @@ export class OnePredictor implements PlanFetcher {
     await this.#client.close();
   }
 
-  async #read(body: Buffer): Promise<ReadPlan> {
-    const plan = await readPlan(body, `plan from ${this.address}`, () => this.#clock.monotonicMs());
+  #read(body: Buffer): ReadPlan {
+    const plan = readPlan(body, `plan from ${this.address}`);
     const { application, namespace } = plan.header;
     const place = this.#place;
     if (place === undefined || (place.name === application && place.namespace === namespace)) return plan;

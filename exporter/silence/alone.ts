@@ -10,7 +10,6 @@ import type { Logger } from "@tradewind/core/process/log.ts";
 import type { Scope } from "../decide/plan-draft.ts";
 import type { Recommender, TakenPlan } from "../decide/recommender.ts";
 import type { ApplicationStatus } from "../plans/plan-sources.ts";
-import { forEachInSlices } from "../keep/slices.ts";
 import { atMost, DISK_PATIENCE_MS } from "../keep/patience.ts";
 import { AgentReadings } from "./agent-readings.ts";
 import { AskedAgents } from "./ask-agents.ts";
@@ -132,12 +131,9 @@ export class Alone {
       return status && this.limitMs(status);
     };
     const several = silent.some(({ application }) => application !== undefined);
-    const known: Known[] = [];
-    const read = (one: Known): void => void known.push(one);
-    await forEachInSlices(knownOf(recommender.book.entries()), read, () => clock.monotonicMs());
     const made = [
       ...this.plans.plans(
-        known,
+        [...knownOf(recommender.book.entries())],
         ({ application, namespace }) => limitOf(application, namespace),
         clock.monotonicMs(),
       ),

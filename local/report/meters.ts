@@ -2,8 +2,7 @@ import { costPerHour, Prices } from "@tradewind/core/contract/prices.ts";
 import { RunReport } from "@tradewind/core/contract/run-report.ts";
 import { parseWith } from "@tradewind/core/values/config.ts";
 import { VERSION } from "@tradewind/core/process/version.ts";
-import { createLatencyHistogram } from "../load/latency-histogram.ts";
-import type { LatencyHistogram } from "../load/latency-histogram.ts";
+import { LatencyHistogram } from "@tradewind/core/measure/latency-histogram.ts";
 import type { Phase } from "../load/phases.ts";
 import type { Observation } from "./observer.ts";
 import { createPhaseMeter } from "./phase-meter.ts";
@@ -42,7 +41,7 @@ export function createMeters({ isEndless, objectiveSeconds, phases }: MeterOptio
   return {
     phases: createPhaseMeter(phases, objectiveSeconds),
     recent: createRecentMeter(RECENT_SECONDS),
-    rpcLatency: createLatencyHistogram(),
+    rpcLatency: new LatencyHistogram(),
     timeline: createTimeline({ roundSeconds, objectiveSeconds, isEndless }),
     rpcErrors: 0,
     actuations: 0,
@@ -68,7 +67,7 @@ export function composeReport(identity: RunIdentity, meters: Meters, seen: Obser
     keda: {
       rpcs: rpcLatency.count,
       errors: rpcErrors,
-      p99Ms: (rpcLatency.quantileSeconds(0.99) ?? 0) * 1e3,
+      p99Ms: rpcLatency.quantileSeconds(0.99) * 1e3,
     },
     agent: {
       samples: seen.agentSamples,

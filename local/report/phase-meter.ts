@@ -1,5 +1,5 @@
 import type { PhaseReport } from "@tradewind/core/contract/run-report.ts";
-import { createLatencyHistogram } from "../load/latency-histogram.ts";
+import { LatencyHistogram } from "@tradewind/core/measure/latency-histogram.ts";
 import type { FailureKind, Outcome } from "../load/generator.ts";
 import { phaseAt } from "../load/phases.ts";
 import type { Phase, PhaseName } from "../load/phases.ts";
@@ -38,7 +38,7 @@ export interface RequestCounts {
 }
 
 interface Tally {
-  readonly latency: ReturnType<typeof createLatencyHistogram>;
+  readonly latency: LatencyHistogram;
   requests: number;
   failed: number;
   readonly failures: Partial<Record<FailureKind, number>>;
@@ -52,7 +52,7 @@ interface Tally {
 
 export function createPhaseMeter(phases: readonly Phase[], objectiveSeconds: number): PhaseMeter {
   const newTally = (): Tally => ({
-    latency: createLatencyHistogram(),
+    latency: new LatencyHistogram(),
     requests: 0,
     failed: 0,
     failures: {},
@@ -89,7 +89,7 @@ export function createPhaseMeter(phases: readonly Phase[], objectiveSeconds: num
       const tally = tallies.get(phaseAt(phases, dueSeconds).name);
       if (tally === undefined) return;
       tally.requests += 1;
-      tally.latency.record(latencySeconds);
+      tally.latency.add(1e3 * latencySeconds);
       if (failed) tally.failed += 1;
       if (failure !== undefined) tally.failures[failure] = (tally.failures[failure] ?? 0) + 1;
       if (failed || latencySeconds > objectiveSeconds) tally.violations += 1;
@@ -111,10 +111,8 @@ export function createPhaseMeter(phases: readonly Phase[], objectiveSeconds: num
       phases.map(({ name, fromS, toS }) => {
         const tally = tallies.get(name) ?? newTally();
         const { latency, requests, failed, failures, violations, seconds } = tally;
-        const quantileMs = (quantile: number): number | null => {
-          const atSeconds = latency.quantileSeconds(quantile);
-          return atSeconds === undefined ? null : atSeconds * 1e3;
-        };
+        const quantileMs = (quantile: number): number | null =>
+          latency.count === 0 ? null : 1e3 * latency.quantileSeconds(quantile);
         const perSecond = (total: number): number => (seconds > 0 ? total / seconds : 0);
         return {
           name,

@@ -1,3 +1,4 @@
+import { mean } from "@tradewind/core/values/statistics.ts";
 import type { ForecastPoint } from "@tradewind/core/contract/forecast.ts";
 import type { Steps } from "./expected-load.ts";
 import type { ForesightState } from "./foresight.ts";
@@ -17,7 +18,7 @@ function byMinute({ endMs, stepMs, values }: LoadSeries): (number | null)[] {
   return Array.from({ length: Math.max(0, (complete - first) / QUARTERS) }, (_, at) => {
     const from = first + at * QUARTERS;
     const known = values.slice(from, from + QUARTERS).filter((value) => value !== null);
-    return known.length > 0 ? known.reduce((sum, each) => sum + each, 0) / known.length : null;
+    return known.length > 0 ? mean(known) : null;
   });
 }
 

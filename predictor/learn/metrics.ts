@@ -2,8 +2,6 @@ import { Counter, Gauge, Histogram } from "prom-client";
 import type { Registry } from "prom-client";
 import type { Accuracy } from "../models/residual/accuracy.ts";
 import { MOSTLY_TRAINED } from "../models/residual/standing.ts";
-import type { TeachingCause } from "./students/learner.ts";
-import type { StudentMetrics } from "./students/live-students.ts";
 
 const SERVICE_LABELS = ["namespace", "service"] as const;
 const TRAINING_SECONDS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80];
@@ -23,7 +21,7 @@ export interface ProfileStanding {
 /**
  * The predictor's metrics on what it learns. Set when things happen; labels are the services that have a workload.
  */
-export class LearningMetrics implements StudentMetrics {
+export class LearningMetrics {
   private readonly error: Gauge;
   private readonly bias: Gauge;
   private readonly coverage: Gauge;
@@ -36,8 +34,6 @@ export class LearningMetrics implements StudentMetrics {
   private readonly failures: Counter;
   private readonly unusable: Counter;
   private readonly tailError: Gauge;
-  private readonly studentAgreement: Gauge;
-  private readonly studentTrainings: Counter;
 
   constructor(registry: Registry) {
     const registers = [registry];
@@ -89,15 +85,6 @@ export class LearningMetrics implements StudentMetrics {
       [],
     );
     this.tailError.remove();
-    this.studentAgreement = gauge(
-      "student_agreement_ratio",
-      "Share of the last 100 moments in which the student of a service, in use then, would have done as the planner did.",
-    );
-    this.studentTrainings = counter(
-      "student_trainings_total",
-      "Times that students were taught from this deployment's own decisions, by cause; users: their lessons were dropped.",
-      ["cause"],
-    );
   }
 
   profiles(namespace: string, standings: ReadonlyMap<string, ProfileStanding>): void {
@@ -117,15 +104,6 @@ export class LearningMetrics implements StudentMetrics {
       this.rows.set(labels, rows);
       this.maturity.set(labels, weight >= MOSTLY_TRAINED ? 2 : rows > 0 ? 1 : 0);
     }
-  }
-
-  students(namespace: string, agreement: ReadonlyMap<string, number>): void {
-    this.studentAgreement.reset();
-    for (const [service, ratio] of agreement) this.studentAgreement.set({ namespace, service }, ratio);
-  }
-
-  studentTaught(cause: TeachingCause): void {
-    this.studentTrainings.inc({ cause });
   }
 
   trained(result: TrainingResult, seconds: number): void {

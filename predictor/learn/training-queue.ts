@@ -1,5 +1,5 @@
 import { Turns } from "@tradewind/core/process/turns.ts";
-import type { StudentTrainer } from "./students/live-students.ts";
+import type { ResidualOutcome } from "../models/residual/train-residual.ts";
 import type { ModelTrainer } from "./model-trainer.ts";
 import { TrainingThread } from "./training-thread.ts";
 
@@ -15,15 +15,14 @@ export class TrainingQueue {
   #stopped = false;
 
   /** What one application trains with. When that stops, the others go on. */
-  forOne(): ModelTrainer & StudentTrainer {
+  forOne(): ModelTrainer {
     return {
       trainResidual: async (job) => this.#inTurn(async () => this.#trainer.trainResidual(job)),
-      trainStudent: async (job) => this.#inTurn(async () => this.#trainer.trainStudent(job)),
       stop: async () => Promise.resolve(),
     };
   }
 
-  async #inTurn<Outcome>(train: () => Promise<Outcome>): Promise<Outcome | typeof STOPPED> {
+  async #inTurn(train: () => Promise<ResidualOutcome>): Promise<ResidualOutcome> {
     return this.#turns.take(async () => (this.#stopped ? STOPPED : train()));
   }
 

@@ -3,28 +3,20 @@ import type { WorkerOptions } from "node:worker_threads";
 import { describeError } from "@tradewind/core/values/errors.ts";
 import { siblingModule } from "@tradewind/core/process/sibling-module.ts";
 import type { ResidualJob, ResidualOutcome } from "../models/residual/train-residual.ts";
-import type { StudentJob, StudentOutcome } from "./students/learn-student.ts";
-
-/** What a thread can be asked to train. */
-export type TrainingJob =
-  | { readonly kind: "residual"; readonly job: ResidualJob }
-  | { readonly kind: "student"; readonly job: StudentJob };
-
-type Outcome = ResidualOutcome | StudentOutcome;
 
 /** A job and its answer, by a number of their own. */
 export interface ToWorker {
   readonly id: number;
-  readonly training: TrainingJob;
+  readonly job: ResidualJob;
 }
 
 export interface FromWorker {
   readonly id: number;
-  readonly outcome: Outcome;
+  readonly outcome: ResidualOutcome;
 }
 
 interface Waiting {
-  readonly resolve: (outcome: Outcome) => void;
+  readonly resolve: (outcome: ResidualOutcome) => void;
   readonly timer: NodeJS.Timeout;
 }
 
@@ -42,7 +34,7 @@ const WORKER_OPTIONS: WorkerOptions = {
 };
 
 /**
- * Trains residuals and students in one worker thread, which ends when no job is left: its memory goes back to the system. The next job starts
+ * Trains residuals in one worker thread, which ends when no job is left: its memory goes back to the system. The next job starts
  * another one. A thread that dies or does not answer in time is replaced likewise; the jobs it held come back as failed.
  * Nothing here rejects.
  */
@@ -58,15 +50,7 @@ export class TrainingThread {
   }
 
   async trainResidual(job: ResidualJob): Promise<ResidualOutcome> {
-    return (await this.#train({ kind: "residual", job })) as ResidualOutcome;
-  }
-
-  async trainStudent(job: StudentJob): Promise<StudentOutcome> {
-    return (await this.#train({ kind: "student", job })) as StudentOutcome;
-  }
-
-  #train(training: TrainingJob): Promise<Outcome> {
-    const { promise, resolve } = Promise.withResolvers<Outcome>();
+    const { promise, resolve } = Promise.withResolvers<ResidualOutcome>();
     const id = this.#nextId;
     this.#nextId += 1;
     const timer = setTimeout(
@@ -76,7 +60,7 @@ export class TrainingThread {
     timer.unref();
     this.#waiting.set(id, { resolve, timer });
     const worker = (this.#worker ??= this.#start());
-    worker.postMessage({ id, training } satisfies ToWorker, []);
+    worker.postMessage({ id, job } satisfies ToWorker, []);
     return promise;
   }
 
@@ -98,7 +82,7 @@ export class TrainingThread {
     return worker;
   }
 
-  #settle(id: number, outcome: Outcome): void {
+  #settle(id: number, outcome: ResidualOutcome): void {
     const waiting = this.#waiting.get(id);
     if (waiting === undefined) return;
     this.#waiting.delete(id);

@@ -1,5 +1,4 @@
 import type { Clock } from "@tradewind/core/process/clock.ts";
-import type { InterferenceEvent } from "@tradewind/core/contract/event.ts";
 import { Snapshot } from "@tradewind/core/contract/snapshot.ts";
 import { describeError } from "@tradewind/core/values/errors.ts";
 import { LastingProblem } from "@tradewind/core/process/lasting-problem.ts";
@@ -7,7 +6,6 @@ import type { Logger } from "@tradewind/core/process/log.ts";
 import { retryDelayMs } from "@tradewind/core/process/retry-delay.ts";
 import type { Rng } from "@tradewind/core/values/rng.ts";
 import type { Exchange } from "./agent-clock.ts";
-import { readAgentEvents } from "./agent-events.ts";
 import { EndpointClient } from "@tradewind/core/net/endpoint/client.ts";
 import { EndpointOptions } from "@tradewind/core/net/endpoint/options.ts";
 import { EndpointError } from "@tradewind/core/net/endpoint/error.ts";
@@ -17,12 +15,6 @@ import type { EndpointHealth } from "@tradewind/core/net/endpoint/health.ts";
 const MAX_SNAPSHOT_BYTES = 32 * 1024 * 1024;
 /** Waits between polls of an agent that does not answer. */
 const FAILURE_DELAYS = { firstMs: 500, maxMs: 5_000 };
-/** Waits before subscribing to an agent's events again. */
-const EVENT_DELAYS = { firstMs: 500, maxMs: 30_000 };
-/** A subscription that held so long was a good one: the next is tried at once. */
-const GOOD_SUBSCRIPTION_MS = 60_000;
-/** An agent is asked at most so often, however much moves. */
-const MIN_POLL_MS = 250;
 /** What a person does here about a problem that sources have, too. */
 const REMEDIES = {
   tls: "give --agents-ca-file the authority of the agents' certificates; agents without --http-tls-cert are asked by http://",
@@ -45,14 +37,9 @@ export interface AgentsOptions {
   readonly rng: Rng;
   readonly log: Logger;
   readonly onSnapshot: (url: string, snapshot: Snapshot, exchange: Exchange) => void;
-  /** An agent told that interference moved; its snapshot is asked for at once and follows. */
-  readonly onEvent?: (url: string, event: InterferenceEvent) => void;
 }
 
-/**
- * Asks every agent for its snapshot, each in its own rhythm: one that hangs delays no other. Between two polls an agent
- * tells by an event when interference sets in, and is asked at once; where its events cannot be read, polls go on.
- */
+/** Asks every agent for its snapshot, each in its own rhythm: one that hangs delays no other. */
 export class Agents {
   private readonly options: AgentsOptions;
   private readonly asked = new Map<string, AskedAgent>();
@@ -84,12 +71,7 @@ export class Agents {
         breaker: BREAKER,
         remedies: REMEDIES,
       });
-      const agent: AskedAgent = {
-        client,
-        ending: new AbortController(),
-        moved: new Moved(),
-        loop: Promise.resolve(),
-      };
+      const agent: AskedAgent = { client, ending: new AbortController(), loop: Promise.resolve() };
       this.asked.set(url, agent);
       if (this.started) this.begin(url, agent);
     }
@@ -107,37 +89,10 @@ export class Agents {
   }
 
   private begin(url: string, agent: AskedAgent): void {
-    agent.loop = Promise.all([this.ask(url, agent), this.subscribe(url, agent)]);
+    agent.loop = this.ask(url, agent);
   }
 
-  /** Reads the agent's events for as long as it is followed. */
-  private async subscribe(url: string, { client, ending: { signal }, moved }: AskedAgent): Promise<void> {
-    const { clock, log, onEvent, rng } = this.options;
-    let failures = 0;
-    while (!signal.aborted) {
-      const startedMs = clock.monotonicMs();
-      let problem: unknown;
-      try {
-        await readAgentEvents(client, signal, (event) => {
-          onEvent?.(url, event);
-          moved.tell();
-        });
-      } catch (error) {
-        problem = error;
-      }
-      if (signal.aborted) return;
-      const held = clock.monotonicMs() - startedMs >= GOOD_SUBSCRIPTION_MS;
-      failures = held ? 1 : failures + 1;
-      if (failures === 2)
-        log.info(
-          { agent: url, ...(problem !== undefined && { problem: describeError(problem) }) },
-          "the agent gives no events; its snapshot is asked for all the same",
-        );
-      await pause(retryDelayMs(failures, undefined, EVENT_DELAYS, rng), signal);
-    }
-  }
-
-  private async ask(url: string, { client, ending: { signal }, moved }: AskedAgent): Promise<void> {
+  private async ask(url: string, { client, ending: { signal } }: AskedAgent): Promise<void> {
     const { log, pollMs, rng } = this.options;
     const silence = new LastingProblem(log, () => this.options.clock.monotonicMs());
     let failures = 0;
@@ -157,9 +112,7 @@ export class Agents {
       const tookMs = this.options.clock.monotonicMs() - startedMs;
       const waitMs =
         failures === 0 ? pollMs - tookMs : pollMs + retryDelayMs(failures, undefined, FAILURE_DELAYS, rng);
-      await pause(Math.min(waitMs, MIN_POLL_MS), signal);
-      const woken = failures === 0 ? AbortSignal.any([signal, moved.next()]) : signal;
-      await pause(waitMs - MIN_POLL_MS, woken);
+      await pause(waitMs, signal);
     }
   }
 
@@ -174,24 +127,7 @@ export class Agents {
 interface AskedAgent {
   readonly client: EndpointClient;
   readonly ending: AbortController;
-  readonly moved: Moved;
   loop: Promise<unknown>;
-}
-
-/** Wakes whoever waits for the next move; a move that nobody waited for wakes the next one who does. */
-class Moved {
-  private current = new AbortController();
-
-  tell(): void {
-    this.current.abort();
-  }
-
-  /** A signal that fires at the first move since it was last asked for. */
-  next(): AbortSignal {
-    const { signal } = this.current;
-    if (signal.aborted) this.current = new AbortController();
-    return signal;
-  }
 }
 
 async function end({ client, ending, loop }: AskedAgent): Promise<void> {

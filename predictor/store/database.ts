@@ -1,15 +1,5 @@
-import {
-  chmodSync,
-  closeSync,
-  existsSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, renameSync, rmSync, statSync } from "node:fs";
+import { dirname } from "node:path";
 import { backup, DatabaseSync } from "node:sqlite";
 import { TradewindError } from "@tradewind/core/values/errors.ts";
 import { asidePath, DIRECTORY_MODE, FILE_MODE } from "@tradewind/core/process/state-file.ts";
@@ -75,6 +65,30 @@ export async function copyTo(database: DatabaseSync, path: string): Promise<void
   }
 }
 
+const MOVED = `
+  INSERT OR IGNORE INTO file.services (namespace, service) SELECT namespace, service FROM main.services;
+  CREATE TEMP TABLE moved AS SELECT w.resolution, w.start_ms, f.id, w.origin, w.body, w.checksum FROM main.windows w
+    JOIN main.services s ON s.id = w.service_id
+    JOIN file.services f ON f.namespace = s.namespace AND f.service = s.service;
+  INSERT OR REPLACE INTO file.windows SELECT * FROM moved WHERE origin = 'live';
+  INSERT OR IGNORE INTO file.windows SELECT * FROM moved;
+  INSERT OR REPLACE INTO file.flows SELECT * FROM main.flows;
+  INSERT OR REPLACE INTO file.decisions SELECT * FROM main.decisions;
+  INSERT OR REPLACE INTO file.models SELECT * FROM main.models;
+  INSERT OR REPLACE INTO file.done_chunks SELECT * FROM main.done_chunks;
+`;
+
+/** Writes all rows of a database in memory into the file of a store, whose own rows stay. @throws SQLite's errors; the file is then as it was */
+export function moveRows(inMemory: DatabaseSync, path: string): void {
+  inMemory.prepare("ATTACH ? AS file").run(path);
+  try {
+    inMemory.exec(`BEGIN; ${MOVED} COMMIT`);
+  } finally {
+    if (inMemory.isTransaction) inMemory.exec("ROLLBACK");
+    inMemory.exec("DROP TABLE IF EXISTS temp.moved; DETACH file");
+  }
+}
+
 /** A store that lives only as long as the process. */
 export function openMemory(): Tables {
   const database = new DatabaseSync(":memory:");
@@ -99,51 +113,15 @@ function quickCheck(database: DatabaseSync): void {
   if (said !== "ok") throw new TradewindError("corrupt-store", `the store is damaged: ${said.slice(0, 300)}`);
 }
 
-/** At the end of the name of a file that was set aside, until everything readable of it has been taken over. */
-export const SALVAGING = ".salvaging";
-
 /**
- * Moves a damaged file out of the way, with its write-ahead log. Its name says that it has still to be taken over, so a process
- * killed meanwhile loses nothing: the next one finds it.
+ * Moves a damaged file out of the way, with its write-ahead log.
  * @returns where it is now
  */
 export function setAside(path: string, nowMs: number): string {
-  const aside = `${asidePath(path, nowMs)}${SALVAGING}`;
-  move(path, aside);
-  return aside;
-}
-
-/** A file that was set aside has been taken over, and its name says so no more. */
-export function keepAside(aside: string): void {
-  move(aside, aside.slice(0, -SALVAGING.length));
-}
-
-/** Files of `path` that were set aside and are not yet taken over, oldest first. */
-export function filesToSalvage(path: string): string[] {
-  return asideNames(path)
-    .filter((name) => name.endsWith(SALVAGING))
-    .sort()
-    .map((name) => join(dirname(path), name));
-}
-
-/** Completes {@link setAside} where the process was killed between its moves. */
-export function completeSetAside(path: string): void {
-  for (const name of asideNames(path)) {
-    if (!name.endsWith(`${SALVAGING}-wal`)) continue;
-    const aside = join(dirname(path), name.slice(0, -"-wal".length));
-    if (!existsSync(aside) && existsSync(path)) move(path, aside);
-  }
-}
-
-function asideNames(path: string): string[] {
-  const directory = dirname(path);
-  if (!existsSync(directory)) return [];
-  return readdirSync(directory).filter((name) => name.startsWith(`${basename(path)}.corrupt-`));
-}
-
-/** The file itself last: what says whether it was moved moves with it. */
-function move(from: string, to: string): void {
+  const aside = asidePath(path, nowMs);
+  // The file itself last: a new one beside the log of another would be damaged by it.
   for (const suffix of ["-wal", "-shm", ""]) {
-    if (existsSync(from + suffix)) renameSync(from + suffix, to + suffix);
+    if (existsSync(path + suffix)) renameSync(path + suffix, aside + suffix);
   }
+  return aside;
 }

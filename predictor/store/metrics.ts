@@ -60,7 +60,7 @@ export function registerStoreMetrics(
     "Stored rows that were damaged.",
     ({ unreadableRowsTotal }) => unreadableRowsTotal,
   );
-  counter("salvages", "Damaged files set aside.", ({ salvagesTotal }) => salvagesTotal);
+  counter("damaged_files", "Damaged files set aside.", ({ damagedFilesTotal }) => damagedFilesTotal);
   counter(
     "file_losses",
     "Times the file was deleted or replaced while it was open.",

@@ -153,8 +153,6 @@ export class SqliteStore implements WindowStore {
   }
 
   async maintain(nowMs: number): Promise<void> {
-    // A sum of half the windows of an interval would stand for all of them.
-    if (this.file.isTakingOver) return;
     const until = this.clock.monotonicMs() + MAINTENANCE_MS;
     try {
       while (

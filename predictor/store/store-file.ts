@@ -1,20 +1,8 @@
-import { basename } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import type { Clock } from "@tradewind/core/process/clock.ts";
 import { describeError, TradewindError } from "@tradewind/core/values/errors.ts";
 import type { Logger } from "@tradewind/core/process/log.ts";
-import {
-  completeSetAside,
-  copyTo,
-  fileIdentity,
-  filesToSalvage,
-  keepAside,
-  openMemory,
-  openStoreFile,
-  setAside,
-} from "./database.ts";
+import { copyTo, fileIdentity, moveRows, openMemory, openStoreFile, setAside } from "./database.ts";
 import { storeFailure } from "./failure.ts";
-import { salvage, salvageFile, untilDone } from "./salvage.ts";
 import type { Tables } from "./tables.ts";
 import type { StoreHealth, StoreState } from "./window-store.ts";
 
@@ -37,25 +25,14 @@ type FileHealth = Pick<
   | "bytes"
   | "writeErrorsTotal"
   | "unreadableRowsTotal"
-  | "salvagesTotal"
-  | "salvagedRowsTotal"
+  | "damagedFilesTotal"
   | "fileLossesTotal"
 >;
 
 const RETRY_MS = 30_000;
-/** A damaged file is taken over for at most this long before anything else has its turn, ms: some 5,000 rows. */
-const SALVAGE_AT_ONCE_MS = 5_000;
-/** Between two pages of the rest of it, ms: a page takes about as long, so half of the time is for others. */
-const SALVAGE_PAUSE_MS = 200;
-/** A file that was being taken over when the process died, so many times in a row, is left alone: it may be the cause. */
-const MOST_SALVAGE_TRIES = 5;
-/** Begins the key of `meta` that counts the tries for a file. */
-const TRIES = "salvage-tries ";
-
 /**
- * The database behind a store, whatever happens to its file: a damaged one is set aside and what is readable of it is taken
- * over, also by the next process where this one is killed; a deleted one is written again, and while there can be none the
- * database is in memory.
+ * The database behind a store, whatever happens to its file: a damaged one is set aside and a new one begun; a deleted one is
+ * written again, and while there can be none the database is in memory.
  */
 export class StoreFile {
   private readonly settings: StoreFileSettings;
@@ -67,21 +44,17 @@ export class StoreFile {
   private problem: { readonly text: string; readonly remedy: string } | undefined;
   /** What has been logged since the store last wrote as it should. */
   private readonly reported = new Set<string>();
-  /** The database into which a damaged file is being taken over. */
-  private salvagingInto: Tables | undefined;
   private retryAtMs = 0;
   private closed = false;
   private writeErrors = 0;
   private unreadable = 0;
-  private salvages = 0;
-  private salvagedRows = 0;
+  private damagedFiles = 0;
   private fileLosses = 0;
 
   constructor(settings: StoreFileSettings) {
     this.settings = settings;
     this.path = settings.path;
     this.current = this.open();
-    this.takeOver();
   }
 
   get tables(): Tables {
@@ -98,11 +71,6 @@ export class StoreFile {
     return this.state === "disk-full" || this.state === "failing";
   }
 
-  /** Whether rows of a damaged file are still to come, and come: what is there has gaps. */
-  get isTakingOver(): boolean {
-    return this.salvagingInto === this.current && !this.isHeldUp;
-  }
-
   /** Whether a write is worth a try: after a failure it is again after a while. */
   get isDue(): boolean {
     return this.state === "disk" || this.settings.clock.monotonicMs() >= this.retryAtMs;
@@ -117,8 +85,7 @@ export class StoreFile {
       bytes: this.read((tables) => tables.usedBytes(), 0),
       writeErrorsTotal: this.writeErrors,
       unreadableRowsTotal: this.unreadable + this.current.unreadable,
-      salvagesTotal: this.salvages,
-      salvagedRowsTotal: this.salvagedRows,
+      damagedFilesTotal: this.damagedFiles,
       fileLossesTotal: this.fileLosses,
     };
   }
@@ -191,8 +158,6 @@ export class StoreFile {
     this.closed = true;
     try {
       this.current.setMeta("open", "0");
-      // A process that ends in order was not killed by what it took over.
-      this.current.run("DELETE FROM meta WHERE key LIKE ?", `${TRIES}%`);
     } catch (error) {
       this.settings.log.warn({ error: describeError(error) }, "the store could not be closed cleanly");
     }
@@ -218,7 +183,6 @@ export class StoreFile {
       return openMemory();
     }
     try {
-      completeSetAside(this.path);
       return this.openFile(this.path);
     } catch (error) {
       if (isDamage(error)) return this.openAnother(this.path, error);
@@ -242,90 +206,23 @@ export class StoreFile {
     return openMemory();
   }
 
-  /** Sets a damaged file aside and opens a new one in its place; {@link takeOver} is still to be called. */
+  /** Sets a damaged file aside and opens a new one in its place. */
   private openAnother(path: string, error: unknown): Tables {
     const { clock, log } = this.settings;
     try {
       const aside = setAside(path, clock.nowMs());
+      this.damagedFiles += 1;
       log.error(
-        { aside, error: describeError(error) },
-        "the history file is damaged: it is set aside, and what is readable of it is taken over",
+        {
+          aside,
+          error: describeError(error),
+          remedy: "check the disk; backfill reads the past again from a metrics server",
+        },
+        "the history file is damaged: it is set aside and a new history begins",
       );
       return this.openFile(path);
     } catch (again) {
       return this.withoutFile(again);
-    }
-  }
-
-  /**
-   * Takes over what is readable of files that were set aside, by this process or by one that was killed meanwhile: a small
-   * history at once, the rest of a large one in turns of the event loop.
-   */
-  private takeOver(): void {
-    if (this.path === undefined || this.isInMemory) return;
-    const into = this.current;
-    const { clock } = this.settings;
-    const steps = this.takingOver(this.path, into);
-    const untilMs = clock.monotonicMs() + SALVAGE_AT_ONCE_MS;
-    this.salvagingInto = into;
-    do {
-      const said = this.step(steps);
-      if (said === "done") return;
-      if (said === "failed") break;
-    } while (clock.monotonicMs() < untilMs);
-    void this.takeOverRest(steps, into);
-  }
-
-  private async takeOverRest(steps: Generator<unknown, void, void>, into: Tables): Promise<void> {
-    for (let said: "done" | "failed" | "more" = this.isHeldUp ? "failed" : "more"; said !== "done";) {
-      await delay(said === "failed" ? RETRY_MS : SALVAGE_PAUSE_MS, undefined, { ref: false });
-      if (this.closed || this.current !== into) {
-        steps.return();
-        return;
-      }
-      const before = said;
-      said = this.step(steps);
-      if (before === "failed" && said !== "failed") this.wrote();
-    }
-  }
-
-  private step(steps: Generator<unknown, void, void>): "done" | "failed" | "more" {
-    try {
-      const { done, value } = steps.next();
-      if (value !== undefined) {
-        this.note(value);
-        return "failed";
-      }
-      if (done !== true) return "more";
-    } catch (error) {
-      this.note(error);
-    }
-    this.salvagingInto = undefined;
-    return "done";
-  }
-
-  /** Steps as those of a salvage. */
-  private *takingOver(path: string, into: Tables): Generator<unknown, void, void> {
-    const { log } = this.settings;
-    for (const file of filesToSalvage(path)) {
-      const key = `${TRIES}${basename(file)}`;
-      const tries = Number(into.meta(key) ?? 0) + 1;
-      if (tries > MOST_SALVAGE_TRIES) {
-        log.error(
-          { file, tries: MOST_SALVAGE_TRIES },
-          "a damaged history is left alone: each try ended the process",
-        );
-      } else {
-        yield* untilDone(() => into.setMeta(key, String(tries)));
-        this.salvages += 1;
-        const found = yield* salvageFile(file, into);
-        this.salvagedRows += found.rows;
-        log.warn({ file, ...found }, "what was readable of a damaged history has been taken over");
-      }
-      yield* untilDone(() => {
-        into.run("DELETE FROM meta WHERE key = ?", key);
-        keepAside(file);
-      });
     }
   }
 
@@ -339,7 +236,6 @@ export class StoreFile {
     }
     this.current = this.openAnother(this.path, error);
     if (!this.isInMemory) this.solved();
-    this.takeOver();
   }
 
   /** From memory back to the file, with everything gathered meanwhile. */
@@ -352,13 +248,11 @@ export class StoreFile {
       return;
     }
     try {
-      for (const refusal of salvage(inMemory.database, tables))
-        if (refusal !== undefined) throw refusal as Error;
+      moveRows(inMemory.database, this.path);
       inMemory.database.close();
       this.current = tables;
       this.solved();
       this.settings.log.info({ path: this.path }, "the store writes to disk again");
-      this.takeOver();
     } catch (error) {
       tables.database.close();
       this.state = "memory";
@@ -385,7 +279,6 @@ export class StoreFile {
       this.identity = fileIdentity(path);
       tables.database.close();
       this.recovered();
-      this.takeOver();
       return true;
     } catch (error) {
       this.failed(error);

@@ -291,7 +291,7 @@ export function resolutionSeconds({ startMs, endMs }: { startMs: number; endMs: 
 const Metadata = z.record(z.string(), z.unknown());
 
 /** A model from its row; undefined when it is damaged. */
-export function readModel(row: Row): StoredModel | undefined {
+function readModel(row: Row): StoredModel | undefined {
   const { body } = row;
   if (!(body instanceof Uint8Array) || crc32(body) !== row["checksum"]) return undefined;
   try {

@@ -67,9 +67,8 @@ export interface StoreHealth {
   readonly writeErrorsTotal: number;
   /** Rows that did not match their checksum or schema when read. */
   readonly unreadableRowsTotal: number;
-  /** Times a corrupt file was set aside, and rows saved from them. */
-  readonly salvagesTotal: number;
-  readonly salvagedRowsTotal: number;
+  /** Times a damaged file was set aside. */
+  readonly damagedFilesTotal: number;
   /** Times the open file was deleted or replaced. */
   readonly fileLossesTotal: number;
 }

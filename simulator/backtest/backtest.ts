@@ -1,7 +1,7 @@
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import { MOSTLY_TRAINED } from "@tradewind/predictor/models/residual/standing.ts";
-import { median } from "@tradewind/predictor/models/statistics.ts";
+import { median } from "@tradewind/core/values/statistics.ts";
 import type { Contender } from "../contenders/contender.ts";
 import { run } from "../contenders/run.ts";
 import type { RunResult } from "../contenders/run.ts";

@@ -2,7 +2,7 @@ import { serviceSpecs } from "@tradewind/core/contract/application.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { Window } from "@tradewind/core/contract/window.ts";
 import { allocatedCpuCores, mainContainers } from "@tradewind/core/measure/main-containers.ts";
-import { median } from "@tradewind/predictor/models/statistics.ts";
+import { median } from "@tradewind/core/values/statistics.ts";
 import { Ledger, NOTHING } from "../cluster/ledger.ts";
 import type { Holding } from "../cluster/ledger.ts";
 import type { PodView, ServiceHeld, Size } from "../world.ts";

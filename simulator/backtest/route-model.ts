@@ -3,7 +3,7 @@ import { compileFlow } from "@tradewind/predictor/models/route/call-graph.ts";
 import type { FlowGraph, ServiceIndex } from "@tradewind/predictor/models/route/call-graph.ts";
 import { normalCdf } from "@tradewind/predictor/models/normal.ts";
 import { FlowTail } from "@tradewind/predictor/models/route/flow-tail.ts";
-import { median } from "@tradewind/predictor/models/statistics.ts";
+import { median } from "@tradewind/core/values/statistics.ts";
 
 /** What predicts the latency of one route from the self times of the services behind it. */
 export interface RouteModel {

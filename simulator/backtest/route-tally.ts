@@ -1,4 +1,4 @@
-import { LatencyHistogram } from "../telemetry/latency-histogram.ts";
+import { LatencyHistogram } from "@tradewind/core/measure/latency-histogram.ts";
 import type { MinuteAccount, RouteAccount } from "../world.ts";
 import { normalQuantile } from "../engine/random.ts";
 import { overRatio } from "./route-model.ts";

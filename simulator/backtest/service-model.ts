@@ -18,7 +18,7 @@ import { Standing } from "@tradewind/predictor/models/residual/standing.ts";
 import type { InUse } from "@tradewind/predictor/models/residual/standing.ts";
 import { trainResidual } from "@tradewind/predictor/models/residual/train-residual.ts";
 import type { ResidualJob } from "@tradewind/predictor/models/residual/train-residual.ts";
-import { median } from "@tradewind/predictor/models/statistics.ts";
+import { median } from "@tradewind/core/values/statistics.ts";
 
 /** A size and load of one container, as a policy would have it. */
 export interface ContainerLoad {

@@ -1,5 +1,5 @@
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
-import { median, quantile } from "@tradewind/predictor/models/statistics.ts";
+import { mean, median, quantile } from "@tradewind/core/values/statistics.ts";
 import type { FittedHistory } from "./fitted.ts";
 import { flowOf, routeSeconds } from "./route-model.ts";
 import type { RouteModel } from "./route-model.ts";
@@ -68,8 +68,8 @@ function errorsOf(
   const count = ratios.length;
   return {
     intervals: count,
-    meanRatio: count === 0 ? Number.NaN : ratios.reduce((sum, ratio) => sum + ratio, 0) / count,
-    medianRatio: count === 0 ? Number.NaN : median(ratios),
+    meanRatio: mean(ratios),
+    medianRatio: median(ratios),
   };
 }
 
@@ -108,6 +108,6 @@ export function validate(
 
 function deviation(values: readonly number[]): number {
   if (values.length < 2) return 0;
-  const mean = values.reduce((sum, each) => sum + each, 0) / values.length;
-  return Math.sqrt(values.reduce((sum, each) => sum + (each - mean) ** 2, 0) / (values.length - 1));
+  const middle = mean(values);
+  return Math.sqrt(values.reduce((sum, each) => sum + (each - middle) ** 2, 0) / (values.length - 1));
 }

@@ -1,3 +1,4 @@
+import { mean } from "@tradewind/core/values/statistics.ts";
 import type { FlowWindow, LatencySummary } from "@tradewind/core/contract/window.ts";
 import { combinations, numberOf } from "./contender.ts";
 import type { Contender } from "./contender.ts";
@@ -12,8 +13,7 @@ const CALM_WINDOWS = 6;
 export function correlation(xs: readonly number[], ys: readonly number[]): number {
   const count = Math.min(xs.length, ys.length);
   if (count < 3) return 0;
-  const mean = (values: readonly number[]): number => values.reduce((sum, each) => sum + each, 0) / count;
-  const [x, y] = [mean(xs), mean(ys)];
+  const [x, y] = [mean(xs.slice(0, count)), mean(ys.slice(0, count))];
   let [product, xx, yy] = [0, 0, 0];
   for (let at = 0; at < count; at += 1) {
     const [dx, dy] = [(xs[at] ?? 0) - x, (ys[at] ?? 0) - y];

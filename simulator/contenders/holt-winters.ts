@@ -1,3 +1,4 @@
+import { mean } from "@tradewind/core/values/statistics.ts";
 import { combinations, numberOf } from "./contender.ts";
 import type { Contender } from "./contender.ts";
 import { numbersBrain } from "./numbers.ts";
@@ -56,9 +57,7 @@ export class HoltWinters {
     const length = this.seasonLength;
     this.first.push(value);
     if (this.first.length < 2 * length) return;
-    const meanOf = (values: readonly number[]): number =>
-      values.reduce((sum, each) => sum + each, 0) / values.length;
-    const [one, two] = [meanOf(this.first.slice(0, length)), meanOf(this.first.slice(length))];
+    const [one, two] = [mean(this.first.slice(0, length)), mean(this.first.slice(length))];
     const trend = (two - one) / length;
     const offTrend = (slot: number): number => {
       const [early = 0, late = 0] = [this.first[slot], this.first[slot + length]];

@@ -1,3 +1,4 @@
+import { meanOfKnown } from "@tradewind/core/measure/main-containers.ts";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import { within } from "../control/control-path.ts";
 import type { ExternalTrigger } from "../control/triggers.ts";
@@ -30,9 +31,6 @@ class Series {
     return this.sets.filter((set) => set === newest || set.startMs >= newest.endMs - 1e3 * seconds);
   }
 }
-
-const mean = (values: readonly number[]): number | undefined =>
-  values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0) / values.length;
 
 /** Whether users asked for anything in the last window, as the ingress in front of the application counts it. */
 class Ingress {
@@ -85,7 +83,7 @@ export const KEDA_REQUESTS: Contender = {
   start: (setting, parameters) =>
     metricBrain(setting, parameters, (series, service) => {
       const read = (nowMs: number): number | undefined =>
-        mean(
+        meanOfKnown(
           series.last(60, nowMs).flatMap(({ windows }) => {
             // A counter that nobody raises has the rate 0; the windows say nothing without any span.
             return [windows.find((window) => window.service === service)?.requestsPerSecond ?? 0];
@@ -108,7 +106,7 @@ export const KEDA_LATENCY: Contender = {
     metricBrain(setting, parameters, (series) => {
       const { entry, objective } = setting.plant.application;
       const read = (nowMs: number): number | undefined =>
-        mean(
+        meanOfKnown(
           series.last(60, nowMs).flatMap(({ flows }) => {
             const own = flows.filter(({ entryService }) => entryService === entry);
             return own.length === 0 ? [] : [Math.max(...own.map(({ latency }) => latency.p95Seconds))];

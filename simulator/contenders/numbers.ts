@@ -1,3 +1,4 @@
+import { meanOfKnown } from "@tradewind/core/measure/main-containers.ts";
 import { serviceSpecs } from "@tradewind/core/contract/application.ts";
 import type { ServiceSpec } from "@tradewind/core/contract/application.ts";
 import type { Allocation } from "@tradewind/core/contract/plan.ts";
@@ -25,14 +26,10 @@ export interface ServiceFacts {
   readonly usedCores?: number;
   readonly utilisation?: number;
   readonly memoryBytes?: number;
-  /** Mean share of CFS periods with throttling. */
-  readonly throttledRatio?: number;
   /** CPU seconds of one request. */
   readonly cpuSecondsPerRequest?: number;
 }
 
-const mean = (values: readonly number[]): number | undefined =>
-  values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0) / values.length;
 const finite = (values: readonly (number | undefined)[]): number[] =>
   values.filter((value): value is number => value !== undefined && Number.isFinite(value));
 
@@ -40,7 +37,7 @@ type Measured = Pick<ServiceFacts, "usedCores" | "utilisation" | "memoryBytes" |
 
 /** What `kubectl top` says of the main containers of ready pods. */
 function measuredUse(ready: readonly PodView[], podCores: number, rate: number | undefined): Measured {
-  const used = mean(finite(ready.map(({ cpuUsageCores }) => cpuUsageCores)));
+  const used = meanOfKnown(finite(ready.map(({ cpuUsageCores }) => cpuUsageCores)));
   const memory = finite(ready.map(({ memoryWorkingSetBytes }) => memoryWorkingSetBytes));
   const usedCores = used === undefined ? undefined : used * ready.length;
   return {
@@ -65,8 +62,6 @@ export function factsOf(
     const newest = pods.at(-1);
     const podCores = newest?.cpuLimitCores ?? newest?.cpuRequestCores ?? 1;
     const window = windowSet.windows.find((each) => each.service === service);
-    const throttled = (window?.containers ?? []).map(({ cpuThrottledRatio }) => cpuThrottledRatio);
-    const throttledRatio = mean(finite(throttled));
     const [rate] = finite([window?.requestsPerSecond]);
     const selfTime = window?.ownLatency;
     return {
@@ -78,7 +73,6 @@ export function factsOf(
       podBytes: newest?.memoryLimitBytes ?? newest?.memoryRequestBytes ?? 0,
       ...(rate !== undefined && { requestsPerSecond: rate }),
       ...(selfTime && Number.isFinite(selfTime.p95Seconds) && { selfTime }),
-      ...(throttledRatio !== undefined && { throttledRatio }),
       ...measuredUse(ready, podCores, rate),
     };
   });
@@ -107,7 +101,7 @@ export type Decide = (
  * A controller whose numbers reach the application on the same way as ours: replicas as the answer of an external scaler with
  * the documented behaviour, sizes through a VPA.
  */
-export function numbersBrain(setting: Setting, decide: Decide, level?: () => string): Brain {
+export function numbersBrain(setting: Setting, decide: Decide): Brain {
   const { plant, processDown, world } = setting;
   const specOf = serviceSpecs(plant.application);
   const decided = new Map<string, Partial<Allocation>>();
@@ -141,6 +135,5 @@ export function numbersBrain(setting: Setting, decide: Decide, level?: () => str
       });
       return { ...(cpu && { cpuCores: cpu }), ...(memory && { memoryBytes: memory }) };
     },
-    ...(level && { level }),
   };
 }

@@ -1,3 +1,4 @@
+import { mean } from "@tradewind/core/values/statistics.ts";
 import { seededRng } from "@tradewind/core/values/rng.ts";
 import type { Obstacle } from "../contenders/run.ts";
 import type { Actuators } from "../contenders/contender.ts";
@@ -45,7 +46,7 @@ export async function imitatePlanner(options: ImitationOptions): Promise<Imitati
   const [training, apart]: [Pair[], Pair[]] = [[], []];
   const of = plants * (rounds + 1);
   const first = await drive(options, 0, undefined);
-  const plannerReward = meanOf(first.rewards);
+  const plannerReward = mean(first.rewards, 0);
   let [driven, round, isTaught] = [first, 0, false];
   let causes: readonly RetrainingCause[] = [];
   let parameters: Float64Array | undefined;
@@ -119,6 +120,3 @@ function causesOf(
   const states = pairs.map(({ inputs }) => inputs);
   return retrainingCauses({ agreement, plannerReward, rewards, states }, known);
 }
-
-const meanOf = (values: readonly number[]): number =>
-  values.reduce((sum, each) => sum + each, 0) / Math.max(1, values.length);

@@ -1,3 +1,4 @@
+import { mean } from "@tradewind/core/values/statistics.ts";
 import { estimate } from "@tradewind/core/values/estimate.ts";
 import type { Estimate } from "@tradewind/core/values/estimate.ts";
 import type { Actuators } from "../contenders/contender.ts";
@@ -44,12 +45,15 @@ export async function judgeTeacher(options: JudgingOptions): Promise<Verdict> {
     pairs.map(({ planner, teacher }) => planner.requestsOver - teacher.requestsOver),
   );
   return {
-    reward: mean(pairs.map(({ teacher }) => teacher.reward)),
-    plannerReward: mean(pairs.map(({ planner }) => planner.reward)),
+    reward: mean(
+      pairs.map(({ teacher }) => teacher.reward),
+      0,
+    ),
+    plannerReward: mean(
+      pairs.map(({ planner }) => planner.reward),
+      0,
+    ),
     heldOut: { plants: pairs.length, rewardDifference, overDifference },
     accepted: rewardDifference.low >= 0 && overDifference.low >= 0,
   };
 }
-
-const mean = (values: readonly number[]): number =>
-  values.reduce((sum, each) => sum + each, 0) / Math.max(1, values.length);

@@ -69,30 +69,6 @@ export function heldOutPlant(seed: number): Obstacle {
   );
 }
 
-const DEPLOYED_SECONDS = 2 * 3_600;
-/** Small enough that a crowd needs other replicas of most services. */
-const DEPLOYED_CORES = 0.25;
-
-/**
- * A deployment whose students go on learning: an application that no release's student learnt on, under a daily wave made short and a
- * crowd every quarter of an hour or so, for two hours.
- */
-export function deployedPlant(seed: number): Obstacle {
-  const rng = seededRng(seed);
-  const heldOut = HELD_OUT[seed % HELD_OUT.length]?.(seed) ?? hotelReservation();
-  const application = { ...heldOut, services: heldOut.services.map((each) => ofCores(each, DEPLOYED_CORES)) };
-  const base = between(rng, 60, 100);
-  const slow = wave(base * 0.7, base * 1.6, between(rng, 2_400, 4_800));
-  const crowds: Load[] = [];
-  for (let at = between(rng, 300, 900); at < DEPLOYED_SECONDS; at += between(rng, 600, 1_500)) {
-    const [riseSeconds, holdSeconds] = [between(rng, 10, 90), between(rng, 120, 420)];
-    const peak = between(rng, 0.5, 2) * base;
-    crowds.push(flashCrowd({ base: 0, peak, startSeconds: at, riseSeconds, holdSeconds }));
-  }
-  const load: Load = (atSeconds) => crowds.reduce((sum, each) => sum + each(atSeconds), slow(atSeconds));
-  return silentObstacle({ name: `deployed-${seed}`, application, load, seconds: DEPLOYED_SECONDS }, []);
-}
-
 /** Windows of an episode. */
 const EPISODE_SECONDS = 96 * 15;
 /** Left out of what an episode counts: the first windows know nothing. */

@@ -1,3 +1,4 @@
+import { mean } from "@tradewind/core/values/statistics.ts";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import type { ServiceFacts } from "../contenders/numbers.ts";
 
@@ -72,7 +73,7 @@ export class TeacherStates {
     const rate = routes.reduce((sum, { requestsPerSecond }) => sum + requestsPerSecond, 0);
     const [load, ahead] = this.load("", routes.length === 0 ? undefined : rate, seconds);
     const ratio = this.known("tail", routes.length === 0 ? undefined : tail / objectiveSeconds);
-    const globals = [load, ahead, mean(cpu), mean(memory), ratio].map((value) => within(value));
+    const globals = [load, ahead, mean(cpu, 0), mean(memory, 0), ratio].map((value) => within(value));
     return {
       services: facts.map(({ service }) => service),
       locals,
@@ -106,6 +107,3 @@ function callsPerRequest(windows: WindowSet["windows"], routes: WindowSet["flows
     .reduce((sum, { requestsPerSecond }) => sum + requestsPerSecond, 0);
   return requests > 0 ? calls / requests : 0;
 }
-
-const mean = (values: readonly number[]): number =>
-  values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);

@@ -1,5 +1,5 @@
 import type { MinuteAccount, RouteAccount } from "../world.ts";
-import { LatencyHistogram } from "./latency-histogram.ts";
+import { LatencyHistogram } from "@tradewind/core/measure/latency-histogram.ts";
 
 const MINUTE_MS = 60_000;
 

@@ -71,7 +71,6 @@ describe("tradewind agent", () => {
     [["--path.procfs", "relative"], "absolute path"],
     [["--link-speed", "eth0"], "INTERFACE=BYTES_PER_SECOND"],
     [["--link-speed", "eth0=fast"], "must be a number"],
-    [["--event-tolerance", "7"], "from 0.01 to 1"],
     [["--log-level", "loud"], "Allowed choices"],
     [["--http-tls-cert", "tls.crt"], "give --http-tls-cert and --http-tls-key together"],
     [["--unknown"], "unknown option"],
@@ -115,7 +114,6 @@ test("without flags the command line asks for what the schema's defaults are", a
     inventory: AgentOptions.parse({}).inventory,
     window: AgentOptions.parse({}).windowSeconds,
     costBudget: AgentOptions.parse({}).costBudgetRatio,
-    eventTolerance: AgentOptions.parse({}).eventTolerance,
     maxOpenFiles: AgentOptions.parse({}).maxOpenFiles,
     logLevel: AgentOptions.parse({}).logLevel,
   });

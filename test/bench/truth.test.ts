@@ -1,3 +1,4 @@
+import { mean } from "@tradewind/core/values/statistics.ts";
 import { seededRng } from "@tradewind/core/values/rng.ts";
 import { exponential, fixed } from "@tradewind/simulator/model/distribution.ts";
 import { describe, expect, it } from "vitest";
@@ -35,7 +36,6 @@ const call = (caller: string, callee: string, callsPerRequest = 1, parallelRatio
   callsPerRequest,
   parallelRatio,
 });
-const mean = (values: Float64Array): number => values.reduce((sum, each) => sum + each, 0) / values.length;
 const p95 = (values: Float64Array): number => quantiles(values.slice(), [0.95])[0]!;
 
 describe("truth of a simulated service", () => {

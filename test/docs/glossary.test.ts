@@ -1,12 +1,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Application, Objective, ServiceSpec } from "@tradewind/core/contract/application.ts";
-import {
-  Accuracy,
-  CauseJudgement,
-  CauseLabel,
-  ReasonerComparison,
-} from "@tradewind/core/contract/accuracy.ts";
+import { Accuracy, CauseJudgement, CauseLabel } from "@tradewind/core/contract/accuracy.ts";
 import { ApplicationList, ListedApplication } from "@tradewind/core/contract/application-list.ts";
 import { AuditRow, EventList } from "@tradewind/core/contract/audit.ts";
 import { Calendar, CalendarList } from "@tradewind/core/contract/calendar.ts";
@@ -91,7 +86,6 @@ const SCHEMAS = {
   Accuracy,
   CauseJudgement,
   CauseLabel,
-  ReasonerComparison,
   CheckedProposal,
   Proposal,
   ProposalCheck,

@@ -1,5 +1,5 @@
 import { endPredictor } from "@tradewind/local/end-predictor.ts";
-import { createLatencyHistogram } from "@tradewind/local/load/latency-histogram.ts";
+import { LatencyHistogram } from "@tradewind/core/measure/latency-histogram.ts";
 import { LocalOptions } from "@tradewind/local/options.ts";
 import type { LocalInput } from "@tradewind/local/options.ts";
 import { createOutage } from "@tradewind/local/outage.ts";
@@ -7,7 +7,7 @@ import { describe, expect, it } from "vitest";
 
 /** Seconds at which the predictor is ended, of those that are ticked. */
 function ends(input: LocalInput): { readonly at: number[]; readonly said: string[] } {
-  const outage = createOutage({ rpcLatency: createLatencyHistogram(), rpcErrors: 0 });
+  const outage = createOutage({ rpcLatency: new LatencyHistogram(), rpcErrors: 0 });
   const at: number[] = [];
   const said: string[] = [];
   let now = 0;

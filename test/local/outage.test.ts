@@ -1,15 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { createOutage } from "@tradewind/local/outage.ts";
-import { createLatencyHistogram } from "@tradewind/local/load/latency-histogram.ts";
+import { LatencyHistogram } from "@tradewind/core/measure/latency-histogram.ts";
 
 describe("createOutage", () => {
   it("counts the scaler's answers between the kill of the predictor and its return", () => {
-    const meters = { rpcLatency: createLatencyHistogram(), rpcErrors: 1 };
-    meters.rpcLatency.record(0.001);
+    const meters = { rpcLatency: new LatencyHistogram(), rpcErrors: 1 };
+    meters.rpcLatency.add(1);
     const outage = createOutage(meters);
     expect(outage.end(5)).toBeUndefined();
     outage.begin(10);
-    for (let call = 0; call < 24; call += 1) meters.rpcLatency.record(0.001);
+    for (let call = 0; call < 24; call += 1) meters.rpcLatency.add(1);
     expect(outage.note(12)).toBe(
       "predictor killed, away for 2.0 s; meanwhile the scaler answered 24 of KEDA's 24 calls",
     );

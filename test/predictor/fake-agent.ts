@@ -10,8 +10,6 @@ export interface FakeAgent {
   /** Requests so far. */
   readonly requests: () => number;
   answer(handler: Answer): void;
-  /** Answers `/v1/events`, which is not found until then. */
-  answerEvents(handler: Answer): void;
   stop(): Promise<void>;
 }
 
@@ -20,14 +18,7 @@ export async function startFakeAgent(): Promise<FakeAgent> {
   let handler: Answer = (_request, response) => {
     response.writeHead(503).end();
   };
-  let events: Answer = (_request, response) => {
-    response.writeHead(404).end();
-  };
   const server = createServer((request, response) => {
-    if (request.url === "/v1/events") {
-      events(request, response);
-      return;
-    }
     requests += 1;
     handler(request, response);
   });
@@ -39,9 +30,6 @@ export async function startFakeAgent(): Promise<FakeAgent> {
     requests: () => requests,
     answer: (next) => {
       handler = next;
-    },
-    answerEvents: (next) => {
-      events = next;
     },
     stop: async () => {
       server.closeAllConnections();

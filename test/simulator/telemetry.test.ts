@@ -1,7 +1,7 @@
 import { WindowSet } from "@tradewind/core/contract/window.ts";
 import type { Window } from "@tradewind/core/contract/window.ts";
 import { describe, expect, it } from "vitest";
-import { LatencyHistogram } from "@tradewind/simulator/telemetry/latency-histogram.ts";
+import { LatencyHistogram } from "@tradewind/core/measure/latency-histogram.ts";
 import { fixed, lognormal } from "../../simulator/model/distribution.ts";
 import type { StepModel } from "../../simulator/model/application-model.ts";
 import type { World } from "../../simulator/world.ts";

@@ -1,3 +1,5 @@
+import { mean } from "@tradewind/core/values/statistics.ts";
+
 /** Gradient-boosted regression trees on histograms, squared loss: the shape of the well-known packages, in their default size. */
 
 export interface BoostedOptions {
@@ -169,7 +171,7 @@ export function fitBoosted(
   const width = rows[0]?.length ?? 0;
   const columns = Array.from({ length: width }, (_, f) => Float64Array.from(rows, (row) => row[f] ?? 0));
   const grower = new Grower(columns, options);
-  const start = targets.reduce((sum, y) => sum + y, 0) / Math.max(1, targets.length);
+  const start = mean(targets, 0);
   const fitted = new Float64Array(rows.length).fill(start);
   const trees: Tree[] = [];
   for (let i = 0; i < options.trees; i += 1) {

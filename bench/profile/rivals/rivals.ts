@@ -1,4 +1,4 @@
-import { median, quantile } from "@tradewind/predictor/models/statistics.ts";
+import { mean, median, quantile } from "@tradewind/core/values/statistics.ts";
 import { BOOSTED_DEFAULTS, fitBoosted } from "./boosted.ts";
 import { leastSquares } from "./least-squares.ts";
 
@@ -36,7 +36,7 @@ function tuned(rows: readonly Row[], fits: readonly Fit[]): Predictor {
 
 function meanAbsoluteRatio(predicted: readonly number[], rows: readonly Row[]): number {
   const errors = rows.map(({ latencySeconds }, i) => Math.abs((predicted[i] ?? 0) / latencySeconds - 1));
-  return errors.reduce((sum, error) => sum + error, 0) / Math.max(1, rows.length);
+  return mean(errors, 0);
 }
 
 /** The training median for every row. */

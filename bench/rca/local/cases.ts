@@ -1,3 +1,4 @@
+import { mean } from "@tradewind/core/values/statistics.ts";
 import type { CheckedCounterfactual, Explanation } from "@tradewind/core/contract/explanation.ts";
 import { seededRng } from "@tradewind/core/values/rng.ts";
 import { applicationOf } from "@tradewind/local/application/applications.ts";
@@ -154,18 +155,15 @@ async function carriedOut(explanation: Explanation, rig: Rig): Promise<LocalCase
   const best = bestChange(explanation);
   if (best === undefined) return undefined;
   const { fleet } = rig.platform;
-  const mean = (count: number): number => {
-    const values = rig.severities.slice(-count);
-    return values.reduce((sum, each) => sum + each, 0) / values.length;
-  };
-  const before = mean(MISSED_WINDOWS);
+  const meanOfLast = (count: number): number => mean(rig.severities.slice(-count));
+  const before = meanOfLast(MISSED_WINDOWS);
   const undo = await resize(best, fleet);
   try {
     for (let window = 0; window < AFTER_CHANGE_WINDOWS; window += 1) await rig.nextWindow();
     return {
       of: `${best.resource} of ${best.service} ${best.from} to ${best.to}`,
       expectedRatio: best.tailAfterSeconds / best.tailBeforeSeconds,
-      measuredRatio: mean(AFTER_CHANGE_WINDOWS - 1) / before,
+      measuredRatio: meanOfLast(AFTER_CHANGE_WINDOWS - 1) / before,
     };
   } finally {
     await undo();

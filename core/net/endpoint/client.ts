@@ -1,5 +1,4 @@
 import { withinTime } from "../../process/within-time.ts";
-import type { Readable } from "node:stream";
 import {
   circuitBreaker,
   CircuitState,
@@ -139,32 +138,6 @@ export class EndpointClient {
       return readJsonWith(schema, body.toString("utf8"), `the answer of ${this.where()}`);
     } catch (error) {
       throw this.badReply(error);
-    }
-  }
-
-  /**
-   * Opens an answer that has no end, once: whoever reads it decides when to come back. It is not in {@link health}, which
-   * tells of calls. The stream fails when nothing comes for `silenceSeconds`.
-   * @throws EndpointError in plain words when the server does not begin to answer; `cancelled` when the signal ends it
-   */
-  async stream(path: string, accept: string, silenceSeconds: number, signal: AbortSignal): Promise<Readable> {
-    try {
-      const credentials = await this.credentials.read();
-      const call: Call = { path, accept };
-      const { statusCode, body, headers } = await request(this.address(call), {
-        ...this.requestOptions(call, credentials, signal),
-        headersTimeout: this.options.timeoutSeconds * 1_000,
-        bodyTimeout: silenceSeconds * 1_000,
-      });
-      const isExpected = oneHeader(headers["content-type"])?.startsWith(accept) === true;
-      if (statusCode === 200 && isExpected) return body;
-      await body.dump();
-      throw statusCode === 200
-        ? this.notUnderstood(new TradewindError("invalid-input", `the answer is not ${accept}`))
-        : statusError(this.where(), statusCode, undefined, undefined);
-    } catch (error) {
-      if (signal.aborted) throw new TradewindError("cancelled", "the call was cancelled");
-      throw this.problemOf(error);
     }
   }
 

@@ -1,7 +1,6 @@
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { Calendar, CalendarList } from "@tradewind/core/contract/calendar.ts";
 import { calendarTimes } from "@tradewind/kubernetes/application/calendar-times.ts";
-import { forEachInSlices } from "../../keep/slices.ts";
 
 type Listed = CalendarList["calendars"][number];
 
@@ -10,36 +9,23 @@ const MINUTE_MS = 60_000;
 
 /** What people ask of the calendars of applications: which there are, and when they hold. */
 export class CalendarLists {
-  readonly #minuteOf = new WeakMap<Application, { readonly atMs: number; readonly json: Promise<string> }>();
-  readonly #monotonicMs: () => number;
+  readonly #minuteOf = new WeakMap<Application, { readonly atMs: number; readonly json: string }>();
 
-  constructor(monotonicMs: () => number) {
-    this.#monotonicMs = monotonicMs;
-  }
-
-  /** JSON of a `CalendarList`. Each application is worked out once in a minute, in slices, however often it is asked for. */
-  async json(applications: readonly Application[], nowMs: number): Promise<string> {
+  /** JSON of a `CalendarList`. Each application is worked out once in a minute, however often it is asked for. */
+  json(applications: readonly Application[], nowMs: number): string {
     const atMs = Math.floor(nowMs / MINUTE_MS) * MINUTE_MS;
     const all: string[] = [];
     for (const application of applications) {
       if (application.calendars.length === 0) continue;
       let minute = this.#minuteOf.get(application);
       if (minute?.atMs !== atMs) {
-        minute = { atMs, json: this.#workOut(application, atMs) };
+        const listed = application.calendars.map((each) => JSON.stringify(listedAt(application, each, atMs)));
+        minute = { atMs, json: listed.join(",") };
         this.#minuteOf.set(application, minute);
       }
-      all.push(await minute.json);
+      all.push(minute.json);
     }
     return `{"calendars":[${all.join(",")}]}`;
-  }
-
-  async #workOut(application: Application, atMs: number): Promise<string> {
-    const listed: string[] = [];
-    const list = (calendar: Calendar): void => {
-      listed.push(JSON.stringify(listedAt(application, calendar, atMs)));
-    };
-    await forEachInSlices(application.calendars, list, this.#monotonicMs);
-    return listed.join(",");
   }
 }
 

@@ -1,3 +1,4 @@
+import { mean } from "@tradewind/core/values/statistics.ts";
 import type { Allocation } from "@tradewind/core/contract/plan.ts";
 
 /** One service in one window. */
@@ -111,7 +112,14 @@ function judge(watched: Watched): "open" | "harm" | "none" {
   if (after.some(({ complete }) => !complete)) return "none";
   if (newest.length === WINDOWS && newest.every(isMissed)) {
     const ratio =
-      mean(newest.map(({ severity = 0 }) => severity)) / mean(reference.map(({ severity = 0 }) => severity));
+      mean(
+        newest.map(({ severity = 0 }) => severity),
+        0,
+      ) /
+      mean(
+        reference.map(({ severity = 0 }) => severity),
+        0,
+      );
     return ratio >= WORSE_RATIO && !isElsewhere(watched, newest) ? "harm" : "none";
   }
   return after.length >= WATCHED + WINDOWS - 1 ? "none" : "open";
@@ -122,7 +130,7 @@ function isElsewhere({ reference, service }: Watched, newest: readonly Sight[]):
   const total = (sight: Sight): number =>
     [...sight.services.values()].reduce((sum, { requestsPerSecond = 0 }) => sum + requestsPerSecond, 0);
   const own = ({ services }: Sight): number => services.get(service)?.requestsPerSecond ?? 0;
-  if ([total, own].some((load) => latest(newest, load) > MORE_LOAD_RATIO * mean(reference.map(load))))
+  if ([total, own].some((load) => latest(newest, load) > MORE_LOAD_RATIO * mean(reference.map(load), 0)))
     return true;
   return [...(newest.at(-1)?.services.keys() ?? [])].some(
     (each) => isDisturbed(each, reference, newest) || isReplaced(each, reference, newest),
@@ -131,7 +139,7 @@ function isElsewhere({ reference, service }: Watched, newest: readonly Sight[]):
 
 function isDisturbed(service: string, reference: readonly Sight[], newest: readonly Sight[]): boolean {
   const of = ({ services }: Sight): number => services.get(service)?.interference ?? 0;
-  return latest(newest, of) - mean(reference.map(of)) > MORE_INTERFERENCE;
+  return latest(newest, of) - mean(reference.map(of), 0) > MORE_INTERFERENCE;
 }
 
 /** A replica began after the first window of the reference although no more are wanted: a deploy, or a restart. */
@@ -144,7 +152,4 @@ function isReplaced(service: string, [first]: readonly Sight[], newest: readonly
 
 /** What began in the middle of the first of the windows shows whole in the last alone. */
 const latest = (newest: readonly Sight[], of: (sight: Sight) => number): number =>
-  Math.max(mean(newest.map(of)), ...newest.slice(-1).map(of));
-
-const mean = (values: readonly number[]): number =>
-  values.reduce((sum, each) => sum + each, 0) / Math.max(1, values.length);
+  Math.max(mean(newest.map(of), 0), ...newest.slice(-1).map(of));

@@ -13,7 +13,7 @@ export interface Occasions {
   /** Newest first. */
   readonly events: () => AuditEvent[];
   /** A `CalendarList`. */
-  readonly calendarsJson: (caller: Caller) => Promise<string>;
+  readonly calendarsJson: (caller: Caller) => string;
   /** File that the operator names. */
   readonly backtestReport: string | undefined;
 }
@@ -41,7 +41,7 @@ export function setOccasions(server: FastifyInstance, occasions: Occasions): voi
     return { events: events.slice(0, most) } satisfies EventList;
   });
   server.get("/v1/calendars", BY_NAMESPACE, async ({ caller }, reply) =>
-    reply.type("application/json; charset=utf-8").send(await occasions.calendarsJson(caller)),
+    reply.type("application/json; charset=utf-8").send(occasions.calendarsJson(caller)),
   );
   server.get("/v1/backtest", async (_request, reply) => {
     const path = occasions.backtestReport;

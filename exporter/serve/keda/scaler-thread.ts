@@ -1,7 +1,6 @@
 import { Worker } from "node:worker_threads";
 import { TradewindError } from "@tradewind/core/values/errors.ts";
 import { siblingModule } from "@tradewind/core/process/sibling-module.ts";
-import { forEachInSlices } from "../../keep/slices.ts";
 import type { TlsObserver } from "@tradewind/core/net/reloading-tls.ts";
 import { NOTHING_YET } from "./messages.ts";
 import type {
@@ -18,8 +17,6 @@ import type { ServedApplication, ServedRow } from "../../keep/served-table.ts";
 import { arm, startWatchdog } from "./watchdog.ts";
 import type { Beats, Watchdog } from "./watchdog.ts";
 
-/** Rows in one message: taking one in must be short, since calls wait for it. */
-const ROWS_PER_MESSAGE = 50;
 /** A thread that says nothing for this long is stuck: its answers take microseconds. */
 const SILENCE_MS = 4_000;
 /** Streams and calls have 2 s for their end. */
@@ -27,7 +24,6 @@ const STOP_MS = 5_000;
 
 export interface ScalerThreadEdges {
   readonly observer: TlsObserver;
-  readonly monotonicMs: () => number;
   /** Hears of the end of a started thread that nobody asked to end; its port is closed with it. */
   readonly onDeath: (error: TradewindError) => void;
 }
@@ -94,8 +90,7 @@ export class ScalerThread {
 
   /** Serves these rows and no others. Resolves when they are in force; all come in force at one moment. */
   async serve(rows: Iterable<ServedRow>): Promise<void> {
-    const send = (part: readonly ServedRow[]): void => this.#tell({ kind: "rows", rows: part });
-    await forEachInSlices(inParts(rows), send, this.#edges.monotonicMs);
+    this.#tell({ kind: "rows", rows: [...rows] });
     try {
       await this.#ask("put-in-force");
     } catch (error) {
@@ -217,17 +212,6 @@ export class ScalerThread {
     for (const id of this.#waiting.keys()) this.#settle(id)?.reject(error);
     if (wasRunning) this.#edges.onDeath(error);
   }
-}
-
-function* inParts(rows: Iterable<ServedRow>): Generator<ServedRow[]> {
-  let part: ServedRow[] = [];
-  for (const row of rows) {
-    part.push(row);
-    if (part.length < ROWS_PER_MESSAGE) continue;
-    yield part;
-    part = [];
-  }
-  if (part.length > 0) yield part;
 }
 
 const errorFrom = ({ code, message, cause }: CarriedError): TradewindError =>

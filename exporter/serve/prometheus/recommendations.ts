@@ -1,9 +1,7 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { Gauge } from "prom-client";
 import type { Registry } from "prom-client";
 import type { ServedApplication, ServedRecommendation } from "@tradewind/core/contract/recommendation.ts";
 import type { RecommendationHeader } from "../../decide/recommendation-list.ts";
-import { forEachInSlices } from "../../keep/slices.ts";
 
 /** The HPA ignores changes inside this share of the current replicas unless `behavior` says otherwise. */
 const HPA_TOLERANCE = 0.1;
@@ -95,28 +93,20 @@ function heldByTolerance({ replicas, replicasReady }: ServedRecommendation): num
 }
 
 /**
- * The series of every service as Prometheus reads them. They are written by hand and in slices, because those of thousands of
- * services would take a registry a quarter of a second in one go, which KEDA's calls would wait for. A service that is gone
- * has no series. Only memory is read.
+ * The series of every service as Prometheus reads them. They are written by hand, because those of thousands of services would take
+ * a registry a quarter of a second. A service that is gone has no series. Only memory is read.
  */
-export async function* serviceSeries(
-  recommendations: Iterable<ServedRecommendation>,
-  monotonicMs: () => number,
-): AsyncGenerator<string> {
+export function* serviceSeries(recommendations: Iterable<ServedRecommendation>): Generator<string> {
   const texts = SERVICE_GAUGES.map(({ name, help }) => `# HELP ${name} ${help}\n# TYPE ${name} gauge\n`);
-  const write = (served: ServedRecommendation): void => {
+  for (const served of recommendations) {
     const { application, namespace, service } = served;
     const labels = `{application="${quoted(application)}",namespace="${quoted(namespace)}",service="${quoted(service)}"}`;
     for (const [index, { name, value, evenWhenExpired }] of SERVICE_GAUGES.entries()) {
       const measured = served.valid || evenWhenExpired ? value(served) : undefined;
       if (measured !== undefined) texts[index] += `${name}${labels} ${measured}\n`;
     }
-  };
-  await forEachInSlices(recommendations, write, monotonicMs);
-  for (const text of texts) {
-    yield text;
-    await nextTurn();
   }
+  yield* texts;
 }
 
 /** A label's value between its quotes. */

@@ -1,5 +1,3 @@
-import { readFileSync } from "node:fs";
-import { basename } from "node:path";
 import { TradewindError } from "@tradewind/core/values/errors.ts";
 import { EndpointClient } from "@tradewind/core/net/endpoint/client.ts";
 import type { ClientSettings } from "@tradewind/core/net/endpoint/client.ts";
@@ -15,8 +13,6 @@ const ATTEMPTS = 2;
 const MOST_ANSWER_BYTES = 1_048_576;
 const MOST_TOKENS = 2_000;
 const DAY_MS = 86_400_000;
-/** With the state these are the tokens of a question: about 8,000. */
-const MOST_INSTRUCTIONS = 12_000;
 
 export interface ModelOptions {
   /** Base address of an OpenAI-compatible API, for example `https://models.example/v1`. */
@@ -26,18 +22,6 @@ export interface ModelOptions {
   readonly keyFile?: string | undefined;
   readonly caFile?: string | undefined;
   readonly requestsPerDay: number;
-  /** Another model or other instructions, asked about the same windows to compare them; absent: none. */
-  readonly compare?:
-    { readonly model?: string | undefined; readonly promptFile?: string | undefined } | undefined;
-}
-
-/** A model with its instructions. */
-export interface ReasonerArm {
-  /** As it is called in answers and counts. */
-  readonly name: string;
-  readonly model: string;
-  /** In place of the instructions that ship. */
-  readonly system?: string;
 }
 
 export interface ModelEdges {
@@ -58,8 +42,6 @@ const Completion = z.object({
 
 /** `POST chat/completions` of any OpenAI-compatible server, one request at a time and so many a day. */
 export class ModelConnection {
-  /** One, or the two that are compared. */
-  readonly arms: readonly ReasonerArm[];
   readonly #client: EndpointClient;
   readonly #options: ModelOptions;
   readonly #monotonicMs: () => number;
@@ -74,7 +56,6 @@ export class ModelConnection {
     { monotonicMs, registry, settings, timeoutSeconds = DEADLINE_SECONDS }: ModelEdges,
   ) {
     this.#options = options;
-    this.arms = armsOf(options);
     this.#monotonicMs = monotonicMs;
     const endpoint = EndpointOptions.parse({
       url: options.url,
@@ -106,8 +87,13 @@ export class ModelConnection {
     });
   }
 
+  /** The model's name. */
+  get model(): string {
+    return this.#options.model;
+  }
+
   /** The model's words; undefined where it has none, for whatever reason, which is counted. Never throws. */
-  async ask({ system, user }: Prompt, arm: ReasonerArm): Promise<string | undefined> {
+  async ask(prompt: Prompt): Promise<string | undefined> {
     const refused = this.#refused();
     if (refused !== undefined) {
       this.#results.inc({ result: refused });
@@ -116,7 +102,7 @@ export class ModelConnection {
     this.#isAsking = true;
     this.#asked.push(this.#monotonicMs());
     try {
-      return await this.#complete(arm.model, arm.system ?? system, user);
+      return await this.#complete(prompt);
     } catch (error) {
       const result =
         error instanceof EndpointError
@@ -142,12 +128,13 @@ export class ModelConnection {
     return this.#asked.length >= this.#options.requestsPerDay ? "budget" : undefined;
   }
 
-  async #complete(model: string, system: string, user: string): Promise<string | undefined> {
+  async #complete({ system, user }: Prompt): Promise<string | undefined> {
     const beganMs = this.#monotonicMs();
     const messages = [
       { role: "system", content: system },
       { role: "user", content: user },
     ];
+    const { model } = this.#options;
     const json = { model, messages, temperature: 0, max_tokens: MOST_TOKENS, stream: false };
     const { choices, usage } = await this.#client.json({ path: "chat/completions", json }, Completion);
     this.#seconds.observe((this.#monotonicMs() - beganMs) / 1e3);
@@ -157,27 +144,4 @@ export class ModelConnection {
     this.#results.inc({ result: content === "" ? "empty" : "answered" });
     return content === "" ? undefined : content;
   }
-}
-
-/** @throws TradewindError `no-prompt` where the other instructions cannot be read, or are too long */
-function armsOf({ compare, model }: ModelOptions): ReasonerArm[] {
-  const first = { name: model, model };
-  if (compare === undefined) return [first];
-  const { model: other = model, promptFile } = compare;
-  if (promptFile === undefined) return [first, { name: other, model: other }];
-  const name = `${other} with ${basename(promptFile)}`.slice(0, 200);
-  return [first, { name, model: other, system: instructionsIn(promptFile) }];
-}
-
-function instructionsIn(path: string): string {
-  try {
-    const text = readFileSync(path, "utf8");
-    if (text.trim() !== "" && text.length <= MOST_INSTRUCTIONS) return text;
-  } catch (error) {
-    throw new TradewindError("no-prompt", `the instructions ${path} cannot be read`, { cause: error });
-  }
-  throw new TradewindError(
-    "no-prompt",
-    `${path} must hold instructions, up to ${MOST_INSTRUCTIONS} characters`,
-  );
 }

@@ -1,4 +1,5 @@
-import { confidenceOf, median } from "./robust.ts";
+import { median } from "@tradewind/core/values/statistics.ts";
+import { confidenceOf } from "./robust.ts";
 
 /** Two-sided CUSUM: what is taken off each step, and where the alarm is, in standard deviations. */
 const DRIFT = 0.5;

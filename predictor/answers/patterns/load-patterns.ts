@@ -1,10 +1,11 @@
+import { mean, median } from "@tradewind/core/values/statistics.ts";
 import type { Pattern } from "@tradewind/core/contract/pattern.ts";
 import { expectedAt } from "../../forecast/expected-load.ts";
 import type { Steps } from "../../forecast/expected-load.ts";
 import type { ForesightState } from "../../forecast/foresight.ts";
 import { horizonSteps } from "../../forecast/horizons.ts";
 import { levelShift } from "./level-shift.ts";
-import { confidenceOf, mean, median, spread } from "./robust.ts";
+import { confidenceOf, spread } from "./robust.ts";
 import { trendOf } from "./trend.ts";
 
 /** Steps that level and trend are looked for in: four hours of five minutes, or 48 minutes. */

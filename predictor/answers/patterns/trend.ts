@@ -1,4 +1,5 @@
-import { confidenceOf, median } from "./robust.ts";
+import { median, pairSlopes, scoreDeviation } from "@tradewind/core/values/statistics.ts";
+import { confidenceOf } from "./robust.ts";
 
 const LEAST_STEPS = 12;
 /** Standard errors of Kendall's S that 99 % of intervals reach: at 90 % one calm series in ten has a trend. */
@@ -23,7 +24,7 @@ export function trendOf(logs: readonly number[], stepSeconds: number): Trend | u
   const count = logs.length;
   if (count < LEAST_STEPS) return undefined;
   const slopes = slopesOf(logs);
-  const deviation = Math.sqrt((count * (count - 1) * (2 * count + 5)) / 18);
+  const deviation = scoreDeviation(count);
   const aside = Math.round((slopes.length - Z99 * deviation) / 2);
   const [low = 0, high = 0] = [slopes[aside], slopes[slopes.length - 1 - aside]];
   if (low * high <= 0) return undefined;
@@ -39,11 +40,4 @@ export function trendOf(logs: readonly number[], stepSeconds: number): Trend | u
   return { change, confidence: confidenceOf(kendall, Z99) };
 }
 
-/** Between each two values, sorted. */
-function slopesOf(values: readonly number[]): number[] {
-  const slopes: number[] = [];
-  for (const [from, first] of values.entries())
-    for (let to = from + 1; to < values.length; to += 1)
-      slopes.push(((values[to] ?? first) - first) / (to - from));
-  return slopes.sort((a, b) => a - b);
-}
+const slopesOf = (values: readonly number[]): Float64Array => pairSlopes([...values.keys()], values);

@@ -1,4 +1,4 @@
-import { median } from "./robust.ts";
+import { median } from "@tradewind/core/values/statistics.ts";
 
 /** Values that a usual one is the median of, and the least that it takes. */
 const MOST = 40;

@@ -4,7 +4,7 @@ import { mainContainers } from "@tradewind/core/measure/main-containers.ts";
 import { ownTailSeconds } from "../../decide/cost/learn/percentile.ts";
 import type { PlacementGain } from "./placements.ts";
 import { RECENT_WINDOWS } from "../../models/recent-windows.ts";
-import { median } from "../../models/statistics.ts";
+import { median } from "@tradewind/core/values/statistics.ts";
 import { mixOf } from "../../nodes/class-mix.ts";
 
 /** Windows from which on their median says more than chance: two and a half minutes of 15 s. */

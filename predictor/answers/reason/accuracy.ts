@@ -1,9 +1,8 @@
 import { ACCURACY_SCHEMA, CauseJudgement, LABEL_SOURCES } from "@tradewind/core/contract/accuracy.ts";
 import type { Accuracy, CauseLabel } from "@tradewind/core/contract/accuracy.ts";
-import type { Explanation, ModelOpinion } from "@tradewind/core/contract/explanation.ts";
+import type { Explanation } from "@tradewind/core/contract/explanation.ts";
 import { Count } from "@tradewind/core/contract/quantity.ts";
 import { z } from "zod";
-import { comparisonOf, PairCounts } from "./comparison.ts";
 
 /** Judgements that are kept, the newest. */
 const MOST_JUDGEMENTS = 500;
@@ -14,7 +13,6 @@ export const BUILT_IN = "built-in";
 export const AccuracyState = z.strictObject({
   judgements: z.array(CauseJudgement).max(MOST_JUDGEMENTS),
   executed: z.strictObject({ agreed: Count, differed: Count }),
-  pairs: PairCounts.optional(),
 });
 export type AccuracyState = z.infer<typeof AccuracyState>;
 
@@ -22,10 +20,9 @@ export const emptyAccuracy = (): AccuracyState => ({ judgements: [], executed: {
 
 type Truth = Pick<CauseJudgement, "service" | "source" | "type">;
 
-/** The explanation and what models made of it, each judged by what the cause was. */
+/** The explanation and the opinion of a model, each judged by what the cause was. */
 export function judgementsOf(
-  { atMs, causes }: Pick<Explanation, "atMs" | "causes">,
-  opinions: readonly Pick<ModelOpinion, "causes" | "model">[],
+  { atMs, causes, opinion }: Pick<Explanation, "atMs" | "causes" | "opinion">,
   truth: Truth,
 ): CauseJudgement[] {
   const judged = (reasoner: string, named: readonly { readonly service: string }[]): CauseJudgement => {
@@ -33,7 +30,8 @@ export function judgementsOf(
     const verdict = at === 0 ? "first" : at > 0 ? "among" : named.length > 0 ? "wrong" : "none";
     return { atMs, reasoner, ...truth, verdict };
   };
-  return [judged(BUILT_IN, causes), ...opinions.map((each) => judged(each.model, each.causes))];
+  const builtIn = judged(BUILT_IN, causes);
+  return opinion === undefined ? [builtIn] : [builtIn, judged(opinion.model, opinion.causes)];
 }
 
 /** The newer judgement counts where the same is judged by the same source again. */
@@ -46,7 +44,7 @@ export function withJudgements(state: AccuracyState, added: readonly CauseJudgem
 
 /** What people see of it. */
 export function accuracyOf(
-  { executed, judgements, pairs }: AccuracyState,
+  { executed, judgements }: AccuracyState,
   of: Pick<Accuracy, "application" | "namespace">,
 ): Accuracy {
   const reasoners = [...new Set(judgements.map(({ reasoner }) => reasoner))].slice(0, 16);
@@ -65,7 +63,6 @@ export function accuracyOf(
     ...of,
     causes,
     counterfactuals: { executed: executed.agreed + executed.differed, agreed: executed.agreed },
-    ...(pairs && { comparison: comparisonOf(pairs) }),
   };
 }
 

@@ -1,3 +1,5 @@
+import { mean } from "@tradewind/core/values/statistics.ts";
+
 /** A present of more windows than this hides when it began. */
 const MOST_PRESENT = 20;
 /** So many windows in a row that met the objective end an incident. */
@@ -26,14 +28,16 @@ function firstMiss(severities: readonly number[]): number {
 
 /** The sum falls while values are below the mean: it is lowest where the higher ones begin. */
 function changePoint(values: readonly number[]): number {
-  const known = values.filter((value) => Number.isFinite(value));
-  const mean = known.reduce((sum, value) => sum + value, 0) / Math.max(1, known.length);
+  const level = mean(
+    values.filter((value) => Number.isFinite(value)),
+    0,
+  );
   const last = values.length - 1;
   let sum = 0;
   let lowest = 0;
   let onset = last;
   for (const [at, value] of values.entries()) {
-    sum += Number.isFinite(value) ? value - mean : 0;
+    sum += Number.isFinite(value) ? value - level : 0;
     if (sum >= lowest || at >= last) continue;
     lowest = sum;
     onset = at + 1;

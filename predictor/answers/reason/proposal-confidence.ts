@@ -1,3 +1,5 @@
+import { mean } from "@tradewind/core/values/statistics.ts";
+
 /** What a confidence is made of. */
 export interface ConfidenceParts {
   /** Of past incidents like the present one, [0, 1], most alike first. */
@@ -18,7 +20,7 @@ export const LOAD_MEANS = 12;
 /** InfraLLM's confidence (section V: pattern match, historical accuracy, metric variance), percent. What is not known counts 0. */
 export function proposalConfidence({ error, loads, similarities }: ConfidenceParts): number {
   const alike = similarities.slice(0, MOST_SIMILAR);
-  const similarity = alike.length === 0 ? 0 : alike.reduce((sum, each) => sum + each, 0) / alike.length;
+  const similarity = mean(alike, 0);
   const accuracy = error === undefined ? 0 : 1 - Math.min(1, Math.abs(error));
   const steadiness = loads.length < LOAD_MEANS ? 0 : 1 / (1 + variation(loads.slice(-LOAD_MEANS)));
   return 100 * (BY_PRECEDENTS * similarity + BY_ACCURACY * accuracy + BY_STEADINESS * steadiness);
@@ -26,15 +28,15 @@ export function proposalConfidence({ error, loads, similarities }: ConfidencePar
 
 /** Standard deviation from the straight line through the values, over their mean. */
 function variation(values: readonly number[]): number {
-  const mean = values.reduce((sum, each) => sum + each, 0) / values.length;
-  if (!(mean > 0)) return Number.POSITIVE_INFINITY;
+  const level = mean(values);
+  if (!(level > 0)) return Number.POSITIVE_INFINITY;
   const middle = (values.length - 1) / 2;
   let [along, across] = [0, 0];
   for (const [at, value] of values.entries()) {
     along += (at - middle) ** 2;
-    across += (at - middle) * (value - mean);
+    across += (at - middle) * (value - level);
   }
   const slope = across / along;
-  const left = values.reduce((sum, value, at) => sum + (value - mean - slope * (at - middle)) ** 2, 0);
-  return Math.sqrt(left / values.length) / mean;
+  const left = values.reduce((sum, value, at) => sum + (value - level - slope * (at - middle)) ** 2, 0);
+  return Math.sqrt(left / values.length) / level;
 }

@@ -1,3 +1,4 @@
+import { mean } from "@tradewind/core/values/statistics.ts";
 import { CAUSE_TYPES } from "@tradewind/core/contract/cause.ts";
 
 /** Where a cause lies: ORACL's C, D, M, N and what no resource mends. */
@@ -145,12 +146,6 @@ function distances(sorted: Float64Array, from: number): Float64Array {
   return merged;
 }
 
-const meanOf = (values: ArrayLike<number>): number => {
-  let sum = 0;
-  for (let at = 0; at < values.length; at += 1) sum += values[at] ?? 0;
-  return sum / values.length;
-};
-
 /**
  * Judges a signal against its past: low or high beyond two spreads, and high from its absolute band on. Undefined where it
  * has no value now.
@@ -159,7 +154,7 @@ const meanOf = (values: ArrayLike<number>): number => {
 export function read({ normal, now, signal }: Series, leastPast: number): Reading | undefined {
   if (now.length === 0) return undefined;
   const { floor, highFrom = Number.POSITIVE_INFINITY } = signalSpec(signal);
-  const value = meanOf(now);
+  const value = mean(now);
   const past = normal.length < leastPast ? undefined : pastOf(normal);
   if (past === undefined) return { signal, value, z: 0, bin: value >= highFrom ? "high" : "medium" };
   const spread = Math.max(past.sigma, LEAST_CHANGE * Math.abs(past.median), floor);

@@ -72,8 +72,8 @@ function rightLines({ accuracy }: Explanation): string[] {
   return [`${first} of ${judged} judged explanations named the cause first (tradewind explain --accuracy)`];
 }
 
-/** How often named causes were right, and which of two models was better. */
-export function accuracyInWords({ causes, comparison, counterfactuals }: Accuracy): string {
+/** How often named causes were right. */
+export function accuracyInWords({ causes, counterfactuals }: Accuracy): string {
   const { agreed, executed } = counterfactuals;
   return [
     ...(causes.length === 0
@@ -84,20 +84,7 @@ export function accuracyInWords({ causes, comparison, counterfactuals }: Accurac
         `${reasoner}, judged by ${source}: first ${first} of ${judged}, among those named ${first + among}`,
     ),
     `Changes that were carried out: ${agreed} of ${executed} did what the models expected.`,
-    ...(comparison === undefined ? [] : [comparisonInWords(comparison)]),
   ].join("\n");
-}
-
-function comparisonInWords({
-  a,
-  aBetter,
-  b,
-  bBetter,
-  pValue,
-  pairs,
-}: NonNullable<Accuracy["comparison"]>): string {
-  const chance = pValue === undefined ? "fewer than 50 say nothing" : `p = ${pValue.toPrecision(2)}`;
-  return `Of ${pairs} windows more was kept ${aBetter} times of '${a}', ${bBetter} times of '${b}' (${chance}).`;
 }
 
 function precedentLines({ precedents }: Explanation): string[] {

@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync, readdirSync, statfsSync } from "node:fs";
 import { join } from "node:path";
 import { formatBytes } from "@tradewind/core/values/units.ts";
-import { openStoreForReading, SALVAGING } from "../../store/database.ts";
+import { openStoreForReading } from "../../store/database.ts";
 import { HISTORY_FILE } from "../../store/history-file.ts";
 import { problem } from "../../sources/check.ts";
 import type { Finding } from "../../sources/source.ts";
@@ -58,9 +58,7 @@ function historyFindings(subject: string, directory: string, nowMs: number): Fin
       subject,
       level: "warning",
       message: `a damaged history was set aside: ${aside[0] ?? ""}`,
-      remedy: aside.some((name) => name.includes(SALVAGING))
-        ? `check the disk; delete no file whose name ends in ${SALVAGING}, it is still being taken over`
-        : "check the disk; what was readable has been taken over, so the file may be deleted",
+      remedy: "check the disk; delete the file when what is in it is not missed",
     });
   }
   const path = join(directory, HISTORY_FILE);

@@ -1,16 +1,9 @@
 import type { Accuracy, CauseJudgement, CauseLabel } from "@tradewind/core/contract/accuracy.ts";
-import type { Explanation, ModelOpinion } from "@tradewind/core/contract/explanation.ts";
+import type { Explanation } from "@tradewind/core/contract/explanation.ts";
 import { accuracyOf, judgementsOf, rightOfJudged, withJudgements } from "../../answers/reason/accuracy.ts";
 import type { AccuracyState } from "../../answers/reason/accuracy.ts";
-import { withPair } from "../../answers/reason/comparison.ts";
 import { causeByChange, NOTHING_WATCHED, watchChange } from "../../answers/reason/executed-changes.ts";
 import type { ChangeWatch, SizedWindow } from "../../answers/reason/executed-changes.ts";
-
-/** An explanation with what models made of it. */
-export interface Judgeable {
-  readonly explanation: Explanation;
-  readonly opinions: readonly ModelOpinion[];
-}
 
 /** Told as accuracy changes. */
 export interface AccuracyEvents {
@@ -37,12 +30,12 @@ export class AccuracyTracker {
   }
 
   /** Somebody says what the cause was. */
-  label(judged: Judgeable, { service, source, type }: Omit<CauseLabel, "fromMs" | "toMs">): void {
+  label(judged: Explanation, { service, source, type }: Omit<CauseLabel, "fromMs" | "toMs">): void {
     this.#judge(judged, { service, source, ...(type !== undefined && { type }) });
   }
 
   /** Takes a window with its sizes. @param find the kept explanation of a time */
-  window(window: SizedWindow, find: (atMs: number) => Judgeable | undefined): void {
+  window(window: SizedWindow, find: (atMs: number) => Explanation | undefined): void {
     const { executed, watch } = watchChange(this.#watch, window);
     this.#watch = watch;
     if (executed === undefined) return;
@@ -61,11 +54,6 @@ export class AccuracyTracker {
     if (service !== undefined && judged !== undefined) this.#judge(judged, { service, source: "verified" });
   }
 
-  /** Two models answered about the same window. */
-  pair(a: ModelOpinion, b: ModelOpinion): void {
-    this.#adopt({ ...this.#state, pairs: withPair(this.#state.pairs, a, b) });
-  }
-
   accuracy(of: Pick<Accuracy, "application" | "namespace">): Accuracy {
     return accuracyOf(this.#state, of);
   }
@@ -80,11 +68,8 @@ export class AccuracyTracker {
     return this.#state.judgements.find((each) => each.atMs === atMs && each.reasoner === reasoner);
   }
 
-  #judge(
-    { explanation, opinions }: Judgeable,
-    truth: Pick<CauseJudgement, "service" | "source" | "type">,
-  ): void {
-    const added = judgementsOf(explanation, opinions, truth);
+  #judge(explanation: Explanation, truth: Pick<CauseJudgement, "service" | "source" | "type">): void {
+    const added = judgementsOf(explanation, truth);
     this.#adopt(withJudgements(this.#state, added));
     for (const each of added) this.#events.onJudged?.(each);
   }

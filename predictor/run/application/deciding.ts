@@ -45,7 +45,6 @@ import type { NodeFacts } from "../../sources/resources.ts";
 import { disruptionsOf } from "../../nodes/disruptions.ts";
 import { quotaRoom } from "../../nodes/quota-room.ts";
 import type { SpanOrigins } from "../../sources/span-origins.ts";
-import type { LiveStudents } from "../../learn/students/live-students.ts";
 import { SHIPPED_HASH } from "../../learn/students/shipped.ts";
 import { withWorkloads } from "../../learn/students/with-workloads.ts";
 import type { ClosedWindow } from "./window-clock.ts";
@@ -93,8 +92,6 @@ export interface DecidingOptions {
   readonly onChanges?: (changes: readonly ProposedChange[]) => void;
   /** Latency profiles and residuals of flows; absent where no policy asks for them. */
   readonly learning?: Learning;
-  /** Learn from every decision what scalers decide by in a silence; absent: plans name those of the release. */
-  readonly students?: Pick<LiveStudents, "hash" | "observe">;
   /** Told how far the tail was off that the plan before had predicted; undefined when that cannot be told. */
   readonly onTailError?: (ratio: number | undefined) => void;
 }
@@ -309,10 +306,8 @@ export class Deciding {
     const learnedCalendars = this.learnCalendars(outcome, inputs);
     const disruptions = disruptionsOf(workloads, application.namespace);
     const wishes = withWorkloads(outcome.plan.wishes, workloads);
-    const { students } = this.parts;
-    students?.observe(wishes, windowSet);
     const plan = this.parts.published.publish({ ...outcome.plan, wishes }, windowSet, {
-      students: { hash: students?.hash ?? SHIPPED_HASH },
+      students: { hash: SHIPPED_HASH },
       complete: missing.length === 0,
       ...(missing.length > 0 && { missing: [...missing] }),
       mode: application.mode,

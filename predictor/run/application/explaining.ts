@@ -50,8 +50,8 @@ export interface ExplainingOptions {
   readonly incidents: { readonly restored: IncidentState; readonly keep: (state: IncidentState) => void };
   /** Called with every explanation of a missed objective. */
   readonly onExplained: (explanation: Explanation) => void;
-  /** A language model that is asked too, or two; absent: none. What they say changes nothing but text. */
-  readonly model?: Pick<ModelConnection, "arms" | "ask"> | undefined;
+  /** A language model that is asked too; absent: none. What it says changes nothing but text. */
+  readonly model?: Pick<ModelConnection, "ask" | "model"> | undefined;
   /** Called with every answer of a model that came in time. */
   readonly onOpinion?: (opinion: ModelOpinion) => void;
   readonly onJudged?: AccuracyEvents["onJudged"];
@@ -137,13 +137,15 @@ export class Explaining {
     return this.#kept.all.map(({ explanation }) => explanation);
   }
 
-  /** The same with what they were made from and what models answered, for training and for scores. */
+  /** The same with what they were made from and what the model answered, for training and for scores. */
   *transcripts(): Generator<Omit<TranscriptLine, "sketch"> & Pick<Reasoned, "sketch">> {
     for (const kept of this.#kept.all) {
-      const { answers, explanation } = kept;
+      const { answer: ofModel, explanation } = kept;
       const sketch = sketchOf(kept);
       const { application, atMs, sketchHash, transcript } = explanation;
-      for (const { answer, model } of [{ model: BUILT_IN, answer: transcript }, ...answers]) {
+      const answers = [{ model: BUILT_IN, answer: transcript }];
+      if (ofModel !== undefined) answers.push({ model: explanation.opinion?.model ?? "", answer: ofModel });
+      for (const { answer, model } of answers) {
         const judged = this.#accuracy.judgementOf(atMs, model);
         const id = sketch.services.find(({ name }) => name === judged?.service)?.id;
         const type =
@@ -164,11 +166,9 @@ export class Explaining {
 
   /** Somebody says what the cause was. @returns the explanation that is judged by it; undefined where none is of that time */
   label(label: CauseLabel): Explanation | undefined {
-    const { atMs } = explanationFor(this.kept(), label, NEAR_MS) ?? {};
-    const judged = this.#kept.all.find(({ explanation }) => explanation.atMs === atMs);
-    if (judged === undefined) return undefined;
-    this.#accuracy.label(judged, label);
-    return judged.explanation;
+    const judged = explanationFor(this.kept(), label, NEAR_MS);
+    if (judged !== undefined) this.#accuracy.label(judged, label);
+    return judged;
   }
 
   /** Times in which the objective was missed, oldest first. */
@@ -239,9 +239,7 @@ export class Explaining {
       }),
     );
     const sized = { ratio: severity, load, sizes: sizesOf(windows), told: this.current() };
-    this.#accuracy.window(sized, (atMs) =>
-      this.#kept.all.find(({ explanation }) => explanation.atMs === atMs),
-    );
+    this.#accuracy.window(sized, (atMs) => this.kept().find((each) => each.atMs === atMs));
   }
 
   #keep(incidents: IncidentState): void {
@@ -258,13 +256,10 @@ export class Explaining {
     try {
       const consulted = await consult(model, made, models, () => this.#windows - askedAt > LATE_WINDOWS);
       if (consulted === undefined) return;
-      const { answers, shown: opinion } = consulted;
-      const opinions = consulted.opinions.filter((each) => each !== undefined);
-      for (const each of opinions) onOpinion?.(each);
-      const [a, b] = consulted.opinions;
-      if (a !== undefined && b !== undefined) this.#accuracy.pair(a, b);
+      const { answer, opinion } = consulted;
+      onOpinion?.(opinion);
       const explanation = { ...made.explanation, opinion };
-      this.#kept.replace(made.explanation, { explanation, opinions, answers });
+      this.#kept.replace(made.explanation, { explanation, answer });
       if (this.#last?.made === made) this.#last.made = { sketch: made.sketch, explanation };
     } catch (error) {
       log.error({ problem: describeError(error) }, "the model's answer was not checked");

@@ -2,12 +2,11 @@ import { gunzipSync, gzipSync } from "node:zlib";
 import type { Explanation } from "@tradewind/core/contract/explanation.ts";
 import type { Reasoned } from "../../answers/reason/explain.ts";
 import type { Sketch } from "../../answers/reason/sketch.ts";
-import type { Judgeable } from "./accuracy-tracker.ts";
-import type { Consulted } from "./consulting.ts";
 
-/** An explanation with what models made of it. */
-interface Answered extends Judgeable {
-  readonly answers: Consulted["answers"];
+/** An explanation with what a model answered, word for word; absent: none was asked, or none answered in time. */
+interface Answered {
+  readonly explanation: Explanation;
+  readonly answer?: string;
 }
 
 interface Kept extends Answered {
@@ -33,8 +32,7 @@ export class KeptExplanations {
   }
 
   add({ explanation, sketch }: Reasoned): void {
-    const answered = { explanation, opinions: [], answers: [] };
-    this.#keep([...this.#all, weighed(answered, gzipSync(JSON.stringify(sketch)))]);
+    this.#keep([...this.#all, weighed({ explanation }, gzipSync(JSON.stringify(sketch)))]);
   }
 
   /** @param made is replaced by `answered`, where it is still kept */

@@ -5,7 +5,6 @@ import type { Logger } from "@tradewind/core/process/log.ts";
 import type { ModelConnection } from "../../answers/language-model/model.ts";
 import type { Webhook } from "../../answers/language-model/webhook.ts";
 import type { ModelTrainer } from "../../learn/model-trainer.ts";
-import type { StudentTrainer } from "../../learn/students/live-students.ts";
 import type { PredictorMetrics } from "../process/metrics.ts";
 import type { PredictorOptions } from "../process/options.ts";
 import type { NodeRoom } from "../../nodes/node-room.ts";
@@ -18,7 +17,7 @@ export interface SharedParts {
   readonly sections: Sections;
   readonly rates: Pick<ContainerRates, "over">;
   readonly nodes: NodeRoom;
-  readonly trainer: ModelTrainer & StudentTrainer;
+  readonly trainer: ModelTrainer;
   readonly metrics: PredictorMetrics;
   /** Told why objectives are missed; absent: nobody is. */
   readonly webhook: Webhook | undefined;

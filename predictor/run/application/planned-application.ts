@@ -29,7 +29,7 @@ import { registerSensitivityMetrics } from "../../answers/latest/sensitivity-met
 import type { Gathered } from "../../sources/combine-windows.ts";
 import { registerEndpointMetrics } from "../../sources/endpoint-metrics.ts";
 import { PUSHED, SpanOrigins } from "../../sources/span-origins.ts";
-import { LiveStudents } from "../../learn/students/live-students.ts";
+import { shippedText } from "../../learn/students/shipped.ts";
 import { countArrivals, SurgeWatch } from "./surge-watch.ts";
 import { LastWhatIf } from "../../answers/latest/last-what-if.ts";
 import type { ClosedWindow } from "./window-clock.ts";
@@ -72,7 +72,6 @@ export class PlannedApplication {
   private readonly gathering: Gathering | undefined;
   private readonly ends: (() => Promise<void> | void)[];
   private learning: Learning | undefined;
-  private readonly students: LiveStudents;
   private deciding: Deciding | undefined;
 
   private constructor(
@@ -115,15 +114,6 @@ export class PlannedApplication {
     const { directory: state, sharers } = own;
     this.history = new History({ state, store, sharers, windowSeconds, clock, log, registry });
     ends.push(async () => this.history.stop());
-    this.students = new LiveStudents({
-      namespace,
-      name,
-      trainer: shared.trainer,
-      store: this.history.store,
-      metrics: this.learningMetrics,
-      log,
-    });
-    ends.push(async () => this.students.stop());
   }
 
   /** Reads back what is kept of it. From now on it takes spans. */
@@ -174,7 +164,6 @@ export class PlannedApplication {
       patterns: this.patterns,
       archive: this.archive,
       metrics: this.metrics,
-      students: this.students,
       surgeSince: (window) => surges.since(window),
       clock,
       log,
@@ -274,7 +263,7 @@ export class PlannedApplication {
 
   /** The file of a model in use, or of one that was. */
   modelText(hash: string): string | undefined {
-    return this.students.text(hash) ?? this.learning?.modelText(hash);
+    return shippedText(hash) ?? this.learning?.modelText(hash);
   }
 
   async stop(): Promise<void> {

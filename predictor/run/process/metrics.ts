@@ -35,10 +35,6 @@ export class PredictorMetrics implements ReceiverMetrics {
   private readonly workloadReads = this.counter("workloads_reads_total", "Reads of the workloads file.", [
     "result",
   ]);
-  private readonly interferenceEvents = this.counter(
-    "interference_events_total",
-    "Events by which agents told that interference moved.",
-  );
   private readonly measurementDrops = this.counter(
     "measurements_dropped_total",
     "Readings of containers that were not used, by reason.",
@@ -90,10 +86,6 @@ export class PredictorMetrics implements ReceiverMetrics {
 
   workloadsRead(result: "ok" | "error"): void {
     this.workloadReads.inc({ result });
-  }
-
-  interferenceMoved(): void {
-    this.interferenceEvents.inc();
   }
 
   measurementDropped(reason: string): void {

@@ -88,18 +88,7 @@ export const PredictorOptions = z.strictObject({
       keyFile: z.string().min(1).optional(),
       caFile: z.string().min(1).optional(),
       requestsPerDay: z.number().int().min(1).max(100_000),
-      /** Another model, or a file with other instructions, that is compared with it. */
-      compare: z
-        .strictObject({
-          model: z.string().min(1).max(200).optional(),
-          promptFile: z.string().min(1).optional(),
-        })
-        .optional(),
     })
-    .refine(
-      ({ compare, model }) => compare?.model !== model || compare.promptFile !== undefined,
-      "a model is compared with another one, or with other instructions",
-    )
     .optional(),
   windowSeconds: z.number().min(0.5).max(3_600).default(15),
   /** Default: 5 s, or a third of the window where that is less. */
@@ -107,7 +96,7 @@ export const PredictorOptions = z.strictObject({
   policy: PolicyChoice.default("auto"),
   state: z.string().min(1).optional().describe("Directory that keeps the policies' state over restarts."),
   logLevel: z.enum(LOG_LEVELS).default("info"),
-  /** Onsets of interference come by events; polls need only keep ahead of the time after which a container is not known. */
+  /** Polls keep ahead of the time after which a container is not known. */
   agentPollMs: z.number().min(50).max(60_000).default(2_000),
   agentTimeoutMs: z.number().min(50).max(60_000).default(2_000),
   workloadsPollMs: z.number().min(20).max(60_000).default(500),

@@ -19,8 +19,7 @@ const HEALTHY: StoreHealth = {
   lostWindowsTotal: 0,
   writeErrorsTotal: 0,
   unreadableRowsTotal: 0,
-  salvagesTotal: 0,
-  salvagedRowsTotal: 0,
+  damagedFilesTotal: 0,
   fileLossesTotal: 0,
 };
 

@@ -4,7 +4,6 @@ import type { PolicyChoice } from "@tradewind/core/contract/policy-choice.ts";
 import { SLOTS_PER_LOOK } from "@tradewind/predictor/run/application/surge-watch.ts";
 import type { PolicyInputs } from "@tradewind/predictor/decide/inputs.ts";
 import { SLOTS_PER_WINDOW } from "@tradewind/predictor/window/surge.ts";
-import type { LiveStudents } from "@tradewind/predictor/learn/students/live-students.ts";
 import { within } from "../../control/control-path.ts";
 import { graceSeconds, numberTrigger, scaledObject } from "../contender.ts";
 import type { Brain, Contender, Setting } from "../contender.ts";
@@ -21,8 +20,6 @@ export interface Kind {
   /** See `CostSettings`. */
   readonly seasons?: boolean;
   readonly nodeSpeeds?: boolean;
-  /** See `PredictorOptions`. */
-  readonly students?: LiveStudents;
   /** See `PredictorOptions`. */
   readonly onInputs?: (inputs: PolicyInputs) => void;
   /** What the scaler does while the predictor's process is down; absent: it holds. */
@@ -47,7 +44,6 @@ export function startOurs(
     rewrite,
     seasons = true,
     silence,
-    students,
   }: Kind,
 ): Brain {
   const { actuators, plant, processDown, seed, truth, world } = setting;
@@ -78,7 +74,6 @@ export function startOurs(
     nodeSpeeds,
     arrivals,
     onInputs,
-    students,
   });
   const scaler = new ScalerAtWork(application, plant.startMs, onEvent);
   let level = "hold";

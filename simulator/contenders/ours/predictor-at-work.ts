@@ -18,7 +18,6 @@ import { NOTHING_GATHERED } from "@tradewind/predictor/run/application/gathering
 import { SurgeWatch } from "@tradewind/predictor/run/application/surge-watch.ts";
 import type { CountedArrivals } from "@tradewind/predictor/window/surge.ts";
 import { Published } from "@tradewind/predictor/run/application/published.ts";
-import type { LiveStudents } from "@tradewind/predictor/learn/students/live-students.ts";
 import { SpanOrigins } from "@tradewind/predictor/sources/span-origins.ts";
 import { MemoryStore } from "./memory-store.ts";
 
@@ -40,8 +39,6 @@ export interface PredictorOptions {
   readonly nodeSpeeds: boolean;
   /** What spans tell of requests between two windows. */
   readonly arrivals: CountedArrivals;
-  /** Learn from every decision; absent: plans name the students of the release. */
-  readonly students?: LiveStudents | undefined;
   /** Told the inputs of every decision that is published; absent where nobody records them. */
   readonly onInputs?: ((inputs: PolicyInputs) => void) | undefined;
 }
@@ -78,7 +75,6 @@ export class PredictorAtWork {
   private readonly deciding: Deciding;
   private readonly published: Published;
   private readonly learning: Learning | undefined;
-  private readonly students: LiveStudents | undefined;
   private readonly trainer: TrainerHere;
   private readonly watch: SurgeWatch;
   private windowSet: WindowSet | undefined;
@@ -89,7 +85,6 @@ export class PredictorAtWork {
     const { application, choice, isTraining, startedAtMs, windowSeconds, workloads } = options;
     this.nowMs = startedAtMs;
     this.trainer = new TrainerHere(isTraining);
-    this.students = options.students;
     const clock = { nowMs: () => this.nowMs, monotonicMs: () => this.nowMs };
     const log = this.logOf();
     const store = new MemoryStore();
@@ -131,7 +126,6 @@ export class PredictorAtWork {
       clock,
       log,
       onState: () => undefined,
-      ...(options.students && { students: options.students }),
       onWindows: (set) => store.append(set),
       ...(this.learning && { learning: this.learning }),
     });
@@ -167,7 +161,6 @@ export class PredictorAtWork {
     const times = { startMs, endMs, fromMs: startMs, toMs: endMs };
     this.deciding.close({ ...times, era: 0, repeated: false, stoodStillMs: 0 }, NOTHING_GATHERED, []);
     await this.learning?.settled();
-    await this.students?.settled();
     if (this.problem !== undefined) throw new Error(`no plan for a simulated window: ${this.problem}`);
   }
 

@@ -78,7 +78,7 @@ export class ScalerAtWork {
   /** Reads a plan, decides on it and puts the decisions in force. */
   async takePlan(planText: string, nowMs: number): Promise<void> {
     this.nowMs = nowMs;
-    const plan = await readPlan(Buffer.from(planText, "utf8"), "the plan", () => 0);
+    const plan = readPlan(Buffer.from(planText, "utf8"), "the plan");
     await this.recommender.takePlan({ ...plan, madeMs: nowMs });
     this.sizes.record(recommendationList(this.recommender, { reachable: true }, this.clock), nowMs);
   }

@@ -41,10 +41,17 @@ describe("the course as a benchmark", () => {
     const merged = await course({ merge: paths.join(","), write: path });
     expect(merged.plants).toEqual(whole.plants);
     const page = readFileSync(path, "utf8");
-    expect(page).toContain("### few-requests");
+    expect(page).toMatch(/^\| hpa-cpu \|/m);
     expect(page).toContain("Simulated, 2 seeds");
     expect(page).not.toContain("last year");
     expect(page).toMatch(/end -->\n\nrest\n$/);
+    const figures = JSON.parse(readFileSync(path.replace(".md", "-replicas.json"), "utf8")) as {
+      readonly seeds: readonly number[];
+      readonly plants: readonly PlantReport[];
+    };
+    expect(figures.seeds).toEqual(whole.seeds);
+    const { mean } = whole.plants[0]!.policies[0]!.costPerHour;
+    expect(figures.plants[0]!.policies[0]!.costPerHour.mean).toBeCloseTo(mean, 4);
   }, 60_000);
 
   it.each([

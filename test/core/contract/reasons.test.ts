@@ -308,10 +308,13 @@ const EXAMPLES: readonly (readonly [Reason, string])[] = [
 ];
 
 describe("the sentence of a reason", () => {
-  it.each(EXAMPLES)("of %j", (reason, sentence) => {
-    expect(sentenceOf(reason)).toBe(sentence);
-    expect(Reason.parse(reason)).toEqual(reason);
-  });
+  it.each(EXAMPLES.map(([reason, sentence]) => ({ reason, sentence })))(
+    "say what $reason.code means",
+    ({ reason, sentence }) => {
+      expect(sentenceOf(reason)).toBe(sentence);
+      expect(Reason.parse(reason)).toEqual(reason);
+    },
+  );
 
   it("exists for every code of the union, in its order", () => {
     expect(codesOf(EXAMPLES.map(([reason]) => reason))).toEqual(REASON_CODES);
@@ -354,12 +357,12 @@ describe("reasons of another release", () => {
   });
 
   it.each([
-    [undefined],
-    ["text"],
-    [[{ code: "NOT A CODE" }]],
-    [[7]],
-    [Array.from({ length: 100 }, () => SLOW)],
-  ])("are left out, and the decision is read, where they are %j", (reasons) => {
+    ["absent", undefined],
+    ["a text", "text"],
+    ["codes in capitals", [{ code: "NOT A CODE" }]],
+    ["numbers", [7]],
+    ["100 in number", Array.from({ length: 100 }, () => SLOW)],
+  ])("are left out, and the decision is read, where they are %s", (_what, reasons) => {
     expect(read(reasons)).toEqual(wishOf());
     expect(codesOf(read(reasons).reasons)).toEqual([]);
   });

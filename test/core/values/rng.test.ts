@@ -1,3 +1,4 @@
+import { mean } from "@tradewind/core/values/statistics.ts";
 import { describe, expect, it } from "vitest";
 import { exponential, seededRng, standardNormal } from "@tradewind/core/values/rng.ts";
 
@@ -5,7 +6,6 @@ const draw = (seed: number, count: number): number[] => {
   const rng = seededRng(seed);
   return Array.from({ length: count }, () => rng());
 };
-const mean = (values: readonly number[]): number => values.reduce((sum, v) => sum + v, 0) / values.length;
 
 describe("seededRng", () => {
   it("repeats its sequence for the same seed and differs for another", () => {

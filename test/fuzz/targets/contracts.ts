@@ -1,6 +1,5 @@
 import type { z } from "zod";
 import { Application } from "@tradewind/core/contract/application.ts";
-import { EVENT_SCHEMA, InterferenceEvent } from "@tradewind/core/contract/event.ts";
 import { Plan } from "@tradewind/core/contract/plan.ts";
 import {
   DecisionRecord,
@@ -292,17 +291,6 @@ export const CONTRACT_TARGETS: readonly Target[] = [
     attempt(() => parseApplication(value, "it"), documented("invalid-input", "invalid-config"));
   }),
   contract("decision", DecisionRecord, [RECORD]),
-  contract("event", InterferenceEvent, [
-    {
-      schema: EVENT_SCHEMA,
-      sequence: 3,
-      agentStartedAtMs: 1,
-      node: "n",
-      atMs: 2,
-      nodeMove: { interference: INTERFERENCE, moved: ["cpu"] },
-      containers: [{ id: "c", podUid: "u", interference: INTERFERENCE, moved: ["network"] }],
-    },
-  ]),
   contract(
     "exporter-options",
     ExporterOptions,

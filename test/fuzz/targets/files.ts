@@ -20,7 +20,6 @@ import {
 } from "@tradewind/predictor/run/application/state-file.ts";
 import { openMemory } from "@tradewind/predictor/store/database.ts";
 import { pack, unpack } from "@tradewind/predictor/store/packing.ts";
-import { salvageFile } from "@tradewind/predictor/store/salvage.ts";
 import { SqliteStore } from "@tradewind/predictor/store/sqlite-store.ts";
 import { NO_LIMITS, wishOf } from "../../exporter/wish.ts";
 import { silentLog } from "../../kubernetes/silent-log.ts";
@@ -218,11 +217,6 @@ export const FILE_TARGETS: readonly Target[] = [
       expectNumbers(state);
     },
   ),
-  fileTarget("salvage", "history.sqlite", DATABASES, async (path) => {
-    const into = openMemory();
-    attempt(() => [...salvageFile(path, into)], never);
-    into.database.close();
-  }),
   fileTarget(
     "sweep",
     "sweep.jsonl",

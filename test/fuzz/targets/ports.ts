@@ -207,7 +207,7 @@ export const PORT_TARGETS: readonly Target[] = [
   port(
     "agent-http",
     ({ agent }) => portOf(agent, "http"),
-    pages("/metrics", "/v1/snapshot", "/v1/events", "/healthz", "/readyz", "/"),
+    pages("/metrics", "/v1/snapshot", "/healthz", "/readyz", "/"),
     expectHttp,
   ),
   port(

@@ -5,12 +5,6 @@ import { formatBytes, parseDurationSeconds } from "@tradewind/core/values/units.
 import { negotiate } from "@tradewind/agent/expose/format.ts";
 import { COMMANDS } from "../../../cli/commands.ts";
 import { formatListen, parseListen } from "@tradewind/predictor/sources/otlp/listen-address.ts";
-import { readAgentEvents } from "@tradewind/predictor/sources/agent-events.ts";
-import { EndpointClient } from "@tradewind/core/net/endpoint/client.ts";
-import { EndpointOptions } from "@tradewind/core/net/endpoint/options.ts";
-import { EndpointError } from "@tradewind/core/net/endpoint/error.ts";
-import { EVENT_SCHEMA } from "@tradewind/core/contract/event.ts";
-import { Readable } from "node:stream";
 import { pick } from "../engine/draw.ts";
 import { ByteMutator } from "../engine/bytes.ts";
 import {
@@ -26,39 +20,6 @@ import type { Target } from "../engine/target.ts";
 import { bytesTarget, textTarget } from "./kinds.ts";
 
 const isRangeError = (error: unknown): boolean => error instanceof RangeError;
-
-const COMPONENT = { supported: true, value: 0.4 };
-const MOVE = { cpu: COMPONENT, memoryCapacity: COMPONENT, memoryBandwidth: COMPONENT, network: COMPONENT };
-const EVENT = {
-  schema: EVENT_SCHEMA,
-  sequence: 3,
-  agentStartedAtMs: 1,
-  node: "n",
-  atMs: 2,
-  nodeMove: { interference: MOVE, moved: ["cpu"] },
-  containers: [],
-};
-const STREAM = `: hello\n\nevent: interference\ndata: ${JSON.stringify(EVENT)}\n\nid: 3\nevent: other\ndata: x\n\n`;
-
-const ENDPOINT = EndpointOptions.parse({ url: "http://agent:9810" });
-
-/** Server-sent events of an agent, in pieces. */
-const events = bytesTarget(
-  "agent/events",
-  new ByteMutator(
-    [STREAM, STREAM.repeat(3)],
-    ["\n\n", "data: ", "event: interference\n", "\r", ":", "id: \u0000\n"],
-  ),
-  async (bytes) => {
-    const client = new EndpointClient("agent", "agent", ENDPOINT);
-    const pieces = [bytes.subarray(0, 100), bytes.subarray(100)];
-    client.stream = async () => Readable.from(pieces);
-    await attemptAsync(
-      async () => readAgentEvents(client, new AbortController().signal, (event) => expectNumbers(event)),
-      (error) => error instanceof EndpointError,
-    );
-  },
-);
 
 const WORDS = [
   "--listen",
@@ -126,7 +87,6 @@ function commandLine(): Target {
 const quiet = (): void => undefined;
 
 export const TEXT_TARGETS: readonly Target[] = [
-  events,
   commandLine(),
   textTarget("text/accept", ["text/plain;q=0.5, application/openmetrics-text; version=1.0.0"], (text) => {
     attempt(() => negotiate(text), never);

@@ -1,6 +1,4 @@
 import { systemClock } from "@tradewind/core/process/clock.ts";
-import { EVENT_SCHEMA } from "@tradewind/core/contract/event.ts";
-import type { InterferenceEvent } from "@tradewind/core/contract/event.ts";
 import type { Snapshot } from "@tradewind/core/contract/snapshot.ts";
 import { createLog } from "@tradewind/core/process/log.ts";
 import { seededRng } from "@tradewind/core/values/rng.ts";
@@ -22,34 +20,16 @@ async function fakeAgent(): Promise<FakeAgent> {
   return agent;
 }
 
-const MOVE = {
-  schema: EVENT_SCHEMA,
-  sequence: 0,
-  agentStartedAtMs: 1_000,
-  node: "node-1",
-  atMs: 5_000,
-  containers: [],
-};
-
 function follow(...urls: string[]): { agents: Agents; received: [string, Snapshot][] } {
-  return followEvery(20, () => undefined, ...urls);
-}
-
-function followEvery(
-  pollMs: number,
-  onEvent: (url: string, event: InterferenceEvent) => void,
-  ...urls: string[]
-): { agents: Agents; received: [string, Snapshot][] } {
   const received: [string, Snapshot][] = [];
   const agents = new Agents({
     urls,
-    pollMs,
+    pollMs: 20,
     timeoutMs: 150,
     clock: systemClock,
     rng: seededRng(1),
     log: createLog("test", "silent"),
     onSnapshot: (url, one) => received.push([url, one]),
-    onEvent,
   });
   ended.push(async () => agents.stop());
   agents.start();
@@ -137,52 +117,5 @@ describe("polling agents", () => {
     const before = agent.requests();
     await agents.stop();
     expect(agent.requests()).toBe(before);
-  });
-});
-
-describe("events of agents", () => {
-  const message = (event: unknown): string => `event: interference\ndata: ${JSON.stringify(event)}\n\n`;
-
-  it("let a snapshot be asked for long before its time", async () => {
-    const agent = await fakeAgent();
-    agent.answer(json(() => snapshot([])));
-    const told: (() => void)[] = [];
-    agent.answerEvents((_request, response) => {
-      response.writeHead(200, { "content-type": "text/event-stream" }).write("retry: 1000\n\n");
-      told.push(() => response.write(message(MOVE)));
-    });
-    const events: InterferenceEvent[] = [];
-    const { received } = followEvery(60_000, (_url, event) => events.push(event), agent.url);
-    await waitUntil(() => received.length === 1 && told.length === 1);
-    told[0]!();
-    await waitUntil(() => received.length === 2);
-    expect(events).toEqual([MOVE]);
-  });
-
-  it.each([
-    ["is not JSON", "event: interference\ndata: {\n\n"],
-    ["does not fit the contract", message({ ...MOVE, atMs: "now" })],
-    ["never ends", `data: ${"x".repeat(17 * 1024 * 1024)}`],
-  ])("that one %s are refused without harm to the polls, and subscribed to again", async (_name, text) => {
-    const agent = await fakeAgent();
-    agent.answer(json(() => snapshot([])));
-    let subscriptions = 0;
-    agent.answerEvents((_request, response) => {
-      subscriptions += 1;
-      response.writeHead(200, { "content-type": "text/event-stream" }).write(text);
-    });
-    const events: InterferenceEvent[] = [];
-    const { agents, received } = followEvery(20, (_url, event) => events.push(event), agent.url);
-    await waitUntil(() => subscriptions >= 2 && received.length >= 2);
-    expect(events).toEqual([]);
-    expect(agents.health()[0]!.state).toBe("ok");
-  });
-
-  it("are not needed: an agent without them is polled", async () => {
-    const agent = await fakeAgent();
-    agent.answer(json(() => snapshot([])));
-    const { agents, received } = follow(agent.url);
-    await waitUntil(() => received.length >= 3);
-    expect(failures(agents)).toEqual({});
   });
 });

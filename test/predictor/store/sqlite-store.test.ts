@@ -118,7 +118,7 @@ describe("SqliteStore", () => {
     const committed = Number(said.trimEnd().split("\n").at(-1));
     expect(committed).toBeGreaterThanOrEqual(40);
     const store = scene.open();
-    expect(store.health()).toMatchObject({ state: "disk", salvagesTotal: 0 });
+    expect(store.health()).toMatchObject({ state: "disk", damagedFilesTotal: 0 });
     const kept = [...store.windows(ALL)];
     expect(kept.length).toBeGreaterThanOrEqual(committed * SERVICES.length);
     expect(kept.length % SERVICES.length).toBe(0);

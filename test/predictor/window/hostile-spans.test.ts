@@ -34,7 +34,7 @@ describe("spans refused on arrival", () => {
     { reason: "too-old", bad: span({ startMs: NaN }) },
     { reason: "too-far-ahead", bad: span({ startMs: T0 + 86_400_000 }) },
     { reason: "too-far-ahead", bad: span({ startMs: 1e300 }) },
-  ])("$reason: $bad", ({ reason, bad }) => {
+  ])("one that is $reason is refused and counted, and the others are taken", ({ reason, bad }) => {
     const builder = newBuilder();
     const result = builder.add(batchOf([span({ spanId: id(7) }), bad]), ARRIVAL_MS);
     expect(result).toEqual({ accepted: 1, rejected: 1, reasons: { [reason]: 1 } });

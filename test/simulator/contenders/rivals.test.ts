@@ -1,12 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { seededRng } from "@tradewind/core/values/rng.ts";
-import { Captain } from "@tradewind/simulator/contenders/autothrottle.ts";
-import { QTable, rewardOf, stateOf } from "@tradewind/simulator/contenders/coscal.ts";
 import { inParallel, inSequence, latencyTargets } from "@tradewind/simulator/contenders/erms.ts";
 import { correlation, criticalPath, culprit } from "@tradewind/simulator/contenders/firm.ts";
 import { HoltWinters } from "@tradewind/simulator/contenders/holt-winters.ts";
 import { sharePods, virtualQueues } from "@tradewind/simulator/contenders/queueflower.ts";
-import { candidates, choose, pressure, WholeModel } from "@tradewind/simulator/contenders/sinan.ts";
 
 const call = (caller: string, callee: string, parallelRatio = 0) => ({
   caller,
@@ -166,99 +163,5 @@ describe("FIRM's culprit", () => {
       { ...bursty, congestionIntensity: 8 },
     ]);
     expect(found?.service).toBe("bursty");
-  });
-});
-
-describe("Sinan's scheduler", () => {
-  const spec = { minReplicas: 1, maxReplicas: 9 } as never;
-  const facts = [{ spec }, { spec }];
-  const cores = ({ pods }: { readonly pods: readonly number[] }) => pods.reduce((sum, each) => sum + each, 0);
-
-  it("takes the cheapest action that is safe", () => {
-    const actions = candidates(facts, [3, 3]);
-    const chance = ({ pods }: { readonly pods: readonly number[] }) => (pods[0]! < 3 ? 0.6 : 0.01);
-    expect(choose(actions, chance, cores, { down: 0.05, hold: 0.2 })).toEqual({ kind: "down", pods: [3, 2] });
-  });
-
-  it("asks more of going down than of staying", () => {
-    const chance = () => 0.1;
-    const actions = candidates(facts, [3, 3]);
-    expect(choose(actions, chance, cores, { down: 0.05, hold: 0.2 })?.kind).toBe("hold");
-  });
-
-  it("sends everything up when nothing is safe", () => {
-    const chosen = choose(candidates(facts, [3, 3]), () => 0.9, cores, { down: 0.05, hold: 0.2 });
-    expect(chosen).toEqual({ kind: "up-all", pods: [4, 4] });
-  });
-
-  it("learns which service the latency depends on", () => {
-    const model = new WholeModel(2);
-    const rng = seededRng(3);
-    for (let window = 0; window < 300; window += 1) {
-      const inputs = [pressure(rng(), 1), pressure(rng(), 1)];
-      model.learn(inputs, -2 + 1.5 * inputs[0]!);
-    }
-    const change = (at: number) =>
-      model.predict([at === 0 ? 1 : 0, at === 1 ? 1 : 0]) - model.predict([0, 0]);
-    expect(change(0)).toBeGreaterThan(1.4);
-    expect(change(1)).toBeLessThan(0.1);
-    expect(model.chanceOfMiss([2, 0], Math.log(0.15))).toBeGreaterThan(0.99);
-    expect(model.chanceOfMiss([0, 0], Math.log(0.6))).toBeLessThan(0.01);
-  });
-});
-
-describe("CoScal's table", () => {
-  it("has four levels of use, met or missed", () => {
-    expect(stateOf(0.1, 0.5)).toBe("0 met");
-    expect(stateOf(0.74, 1.5)).toBe("2 missed");
-    expect(stateOf(1.7, 1.5)).toBe("3 missed");
-  });
-
-  it("rewards a met objective near the target use most", () => {
-    expect(rewardOf(0.6, 0.8, 0.6)).toBe(1);
-    expect(rewardOf(0.1, 0.8, 0.6)).toBeLessThan(0.7);
-    expect(rewardOf(0.6, 3, 0.6)).toBeLessThan(0.02);
-  });
-
-  it("learns to leave an action that is punished", () => {
-    const table = new QTable(0.2);
-    expect(table.best("0 met")).toBe(-1);
-    for (let step = 0; step < 30; step += 1) table.learn("0 met", -1, 0, "3 missed");
-    for (let step = 0; step < 30; step += 1) table.learn("0 met", 0, 1, "0 met");
-    expect(table.best("0 met")).toBe(0);
-  });
-});
-
-describe("Autothrottle's Captain", () => {
-  it("multiplies the quota by 1 + throttling - 3 targets when there is more throttling than three targets", () => {
-    const captain = new Captain(2);
-    expect(captain.step(0.5, 1.9, 0.1)).toBeCloseTo(2 * (1 + 0.5 - 0.3), 12);
-  });
-
-  it("lowers it to the highest use when there is no throttling, by half at most in one step", () => {
-    const captain = new Captain(8);
-    expect(captain.step(0, 1, 0)).toBe(4);
-    expect(captain.step(0, 1, 0)).toBe(2);
-    expect(captain.step(0, 1, 0)).toBe(1);
-  });
-
-  it("leaves it alone while what is proposed saves less than a tenth", () => {
-    const captain = new Captain(1.05);
-    expect(captain.step(0, 1, 0)).toBe(1.05);
-  });
-
-  it("gives back twice what a step down took when throttling follows it", () => {
-    const captain = new Captain(4);
-    expect(captain.step(0, 1, 0.05)).toBe(2);
-    expect(captain.step(0.6, 1.9, 0.05)).toBe(6);
-  });
-
-  it("keeps a margin over the use that grows with throttling above the target", () => {
-    const held = (throttled: number) => {
-      const captain = new Captain(10);
-      for (let step = 0; step < 12; step += 1) captain.step(throttled, step % 2 === 0 ? 1 : 2, 0.1);
-      return captain.quota;
-    };
-    expect(held(0.29)).toBeGreaterThan(held(0) + 0.5);
   });
 });

@@ -1,3 +1,4 @@
+import { mean } from "@tradewind/core/values/statistics.ts";
 import { describe, expect, it } from "vitest";
 import { Machine } from "../../../simulator/engine/machine.ts";
 import { exponential, fixed, lognormal } from "../../../simulator/model/distribution.ts";
@@ -211,6 +212,3 @@ function inSteps(
   }
   return latencies;
 }
-
-const mean = (values: readonly number[]): number =>
-  values.reduce((sum, value) => sum + value, 0) / values.length;

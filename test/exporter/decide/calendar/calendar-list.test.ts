@@ -15,26 +15,25 @@ const application = (name: string, from = "0 8 * * *") =>
     "it",
   );
 
-const lists = () => new CalendarLists(() => performance.now());
 const read = (json: string) => CalendarList.parse(JSON.parse(json)).calendars;
 
-it("lists the calendars of all applications, each with the window that holds or comes next", async () => {
-  const list = lists();
+it("lists the calendars of all applications, each with the window that holds or comes next", () => {
+  const list = new CalendarLists();
   const all = [application("one"), application("two", "0 7 * * *")];
-  const isOpen = async (nowMs: number) =>
-    read(await list.json(all, nowMs)).map((each) => [each.application, each.window?.isOpen]);
-  expect(await isOpen(NOW)).toEqual([
+  const isOpen = (nowMs: number) =>
+    read(list.json(all, nowMs)).map((each) => [each.application, each.window?.isOpen]);
+  expect(isOpen(NOW)).toEqual([
     ["one", false],
     ["two", true],
   ]);
-  expect(await isOpen(NOW + 30_000)).toEqual([
+  expect(isOpen(NOW + 30_000)).toEqual([
     ["one", true],
     ["two", true],
   ]);
 });
 
-it("works an application out once in a minute, whatever happens to others, and a changed one at once", async () => {
-  const list = lists();
+it("works an application out once in a minute, whatever happens to others, and a changed one at once", () => {
+  const list = new CalendarLists();
   let looks = 0;
   const counted = new Proxy(application("one"), {
     get: (target, key) => {
@@ -43,10 +42,10 @@ it("works an application out once in a minute, whatever happens to others, and a
     },
   });
   for (const other of ["0 1 * * *", "0 2 * * *", "0 3 * * *"]) {
-    await list.json([counted, application("two", other)], NOW);
+    list.json([counted, application("two", other)], NOW);
   }
   expect(looks).toBe(1);
-  const [, edited] = read(await list.json([counted, application("two", "0 4 * * *")], NOW + 1e3));
+  const [, edited] = read(list.json([counted, application("two", "0 4 * * *")], NOW + 1e3));
   expect(edited?.calendar.from).toBe("0 4 * * *");
   expect(looks).toBe(1);
 });

@@ -42,7 +42,7 @@ async function started(more: Partial<ScalerThreadOptions> = {}) {
   const onDeath = vi.fn<(error: Error) => void>();
   const thread = await ScalerThread.start(
     { ...options, logLevel: "silent", ...more },
-    { observer: { tlsReloaded: () => undefined }, monotonicMs: () => performance.now(), onDeath },
+    { observer: { tlsReloaded: () => undefined }, onDeath },
   );
   onTestFinished(() => thread.stop());
   const [worker] = await made;

@@ -22,15 +22,11 @@ const served = (service: string, changes: Partial<ServedRecommendation> = {}): S
   ...changes,
 });
 
-async function seriesOf(...all: ServedRecommendation[]): Promise<string[]> {
-  let text = "";
-  for await (const piece of serviceSeries(all, () => performance.now())) text += piece;
-  return text.split("\n");
-}
+const seriesOf = (...all: ServedRecommendation[]): string[] => [...serviceSeries(all)].join("").split("\n");
 
 describe("the series of services", () => {
-  it("have what Prometheus needs to know of each metric, and a line for each value there is", async () => {
-    const lines = await seriesOf(served("search"), served("rate", { replicas: 3, cpuCores: 0.25 }));
+  it("have what Prometheus needs to know of each metric, and a line for each value there is", () => {
+    const lines = seriesOf(served("search"), served("rate", { replicas: 3, cpuCores: 0.25 }));
     expect(lines).toContain("# TYPE tradewind_recommended_replicas gauge");
     expect(lines).toContain(
       'tradewind_recommended_replicas{application="hotel",namespace="shop",service="search"} 5',
@@ -44,16 +40,16 @@ describe("the series of services", () => {
     expect(lines.at(-1)).toBe("");
   });
 
-  it("end with a decision, but for its age and that it is over", async () => {
-    const lines = await seriesOf(served("search", { valid: false }));
+  it("end with a decision, but for its age and that it is over", () => {
+    const lines = seriesOf(served("search", { valid: false }));
     expect(lines.filter((line) => line.includes("{"))).toEqual([
       'tradewind_recommendation_age_seconds{application="hotel",namespace="shop",service="search"} 2.5',
       'tradewind_recommendation_valid{application="hotel",namespace="shop",service="search"} 0',
     ]);
   });
 
-  it("keep their form whatever a service is called", async () => {
-    const lines = await seriesOf(served('a"b\\c\nd'));
+  it("keep their form whatever a service is called", () => {
+    const lines = seriesOf(served('a"b\\c\nd'));
     expect(lines).toContain(
       'tradewind_recommended_replicas{application="hotel",namespace="shop",service="a\\"b\\\\c\\nd"} 5',
     );

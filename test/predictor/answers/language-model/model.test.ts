@@ -9,7 +9,6 @@ import { Registry } from "prom-client";
 import { describe, expect, it, onTestFinished } from "vitest";
 
 const PROMPT = { system: "You judge.", user: "<state></state>" };
-const ARM = { name: "small", model: "small" };
 const KEY = "sk-very-secret";
 
 const completion = (content: string | null): string =>
@@ -31,7 +30,7 @@ interface Asked {
 /** A server that speaks the protocol, and answers as it is told. */
 async function stub(
   answer: (response: ServerResponse, count: number) => void,
-  extra: { requestsPerDay?: number; compare?: string } = {},
+  extra: { requestsPerDay?: number } = {},
 ) {
   const asked: Asked[] = [];
   const server = createServer((request, response) => {
@@ -47,8 +46,6 @@ async function stub(
   const directory = await mkdtemp(join(tmpdir(), "tradewind-model-"));
   const keyFile = join(directory, "key");
   await writeFile(keyFile, `${KEY}\n`);
-  const promptFile = join(directory, "prompt.txt");
-  await writeFile(promptFile, extra.compare ?? "");
   const registry = new Registry();
   const clock = { ms: 0 };
   const model = new ModelConnection(
@@ -57,7 +54,6 @@ async function stub(
       model: "small",
       keyFile,
       requestsPerDay: extra.requestsPerDay ?? 100,
-      ...(extra.compare !== undefined && { compare: { model: "large", promptFile } }),
     },
     {
       registry,
@@ -90,7 +86,7 @@ const ok = (response: ServerResponse): void => {
 describe("the connection to a language model", () => {
   it("asks chat completions with two messages and the key of the file, and counts tokens", async () => {
     const { asked, model, registry, results } = await stub(ok);
-    expect(await model.ask(PROMPT, ARM)).toBe("<think>words");
+    expect(await model.ask(PROMPT)).toBe("<think>words");
     expect(asked[0]).toMatchObject({
       path: "/v1/chat/completions",
       authorization: `Bearer ${KEY}`,
@@ -123,7 +119,7 @@ describe("the connection to a language model", () => {
     ],
   ])("has nothing to say after %s, and counts why", async (_name, answer, result) => {
     const { model, results } = await stub(answer);
-    expect(await model.ask(PROMPT, ARM)).toBeUndefined();
+    expect(await model.ask(PROMPT)).toBeUndefined();
     expect(await results()).toEqual({ [result]: 1 });
   });
 
@@ -132,44 +128,27 @@ describe("the connection to a language model", () => {
       if (count === 1) response.writeHead(503).end();
       else ok(response);
     });
-    expect(await model.ask(PROMPT, ARM)).toBe("<think>words");
+    expect(await model.ask(PROMPT)).toBe("<think>words");
     expect(asked).toHaveLength(2);
     expect(await results()).toEqual({ answered: 1 });
   });
 
   it("leaves a server alone that failed four times in a row", async () => {
     const { asked, model, results } = await stub((response) => void response.writeHead(500).end());
-    for (let count = 0; count < 5; count += 1) await model.ask(PROMPT, ARM);
+    for (let count = 0; count < 5; count += 1) await model.ask(PROMPT);
     expect(asked).toHaveLength(4);
     expect((await results())["circuit-open"]).toBeGreaterThanOrEqual(1);
   });
 
   it("has one request in flight, and no more in a day than allowed", async () => {
     const { asked, clock, model, results } = await stub(ok, { requestsPerDay: 2 });
-    const [first, second] = await Promise.all([model.ask(PROMPT, ARM), model.ask(PROMPT, ARM)]);
+    const [first, second] = await Promise.all([model.ask(PROMPT), model.ask(PROMPT)]);
     expect([first, second]).toEqual(["<think>words", undefined]);
-    await model.ask(PROMPT, ARM);
-    expect(await model.ask(PROMPT, ARM)).toBeUndefined();
+    await model.ask(PROMPT);
+    expect(await model.ask(PROMPT)).toBeUndefined();
     expect(await results()).toEqual({ answered: 2, busy: 1, budget: 1 });
     clock.ms = 86_400_001;
-    expect(await model.ask(PROMPT, ARM)).toBe("<think>words");
+    expect(await model.ask(PROMPT)).toBe("<think>words");
     expect(asked).toHaveLength(3);
-  });
-
-  it("asks the other model with the other instructions where two are compared", async () => {
-    const { asked, model } = await stub(ok, { compare: "Judge kindly." });
-    expect(model.arms).toMatchObject([
-      { name: "small", model: "small" },
-      { name: "large with prompt.txt", model: "large", system: "Judge kindly." },
-    ]);
-    for (const arm of model.arms) await model.ask(PROMPT, arm);
-    expect(asked.map(({ body }) => [body.model, body.messages[0]!.content])).toEqual([
-      ["small", PROMPT.system],
-      ["large", "Judge kindly."],
-    ]);
-  });
-
-  it("does not start with instructions that are empty", async () => {
-    await expect(stub(ok, { compare: " " })).rejects.toThrow("must hold instructions");
   });
 });

@@ -8,13 +8,6 @@ import {
   rightOfJudged,
   withJudgements,
 } from "@tradewind/predictor/answers/reason/accuracy.ts";
-import {
-  comparisonOf,
-  isBShown,
-  keptShare,
-  signTest,
-  withPair,
-} from "@tradewind/predictor/answers/reason/comparison.ts";
 import { describe, expect, it } from "vitest";
 
 const cause = (service: string) => ({ service, type: "C" as const, confidence: 1, share: 1, evidence: [] });
@@ -35,21 +28,20 @@ describe("a label", () => {
     ["user", "wrong"],
   ])("of '%s' judges an explanation that names cart, then ads, as %s", (service, verdict) => {
     const source = "operator";
-    expect(judgementsOf(told, [], { service, source })).toEqual([
+    expect(judgementsOf(told, { service, source })).toEqual([
       { atMs: 1_000, reasoner: "built-in", source, service, verdict },
     ]);
   });
 
-  it("judges the models that answered too, and one that named nobody as none", () => {
-    const opinions = [
-      { model: "small", causes: [{ service: "ads", type: "C" as const }] },
-      { model: "large", causes: [] },
-    ];
-    const found = judgementsOf(told, opinions, { service: "ads", type: "C", source: "injected" });
-    expect(found.map(({ reasoner, verdict }) => [reasoner, verdict])).toEqual([
+  it.each([
+    ["first", [{ service: "ads", type: "C" as const }]],
+    ["none", []],
+  ])("judges a model's opinion too, as %s", (verdict, causes) => {
+    const opinion = { model: "small", words: "", causes, counterfactuals: [], verdicts: {}, agrees: false };
+    const found = judgementsOf({ ...told, opinion }, { service: "ads", type: "C", source: "injected" });
+    expect(found.map((each) => [each.reasoner, each.verdict])).toEqual([
       ["built-in", "among"],
-      ["small", "first"],
-      ["large", "none"],
+      ["small", verdict],
     ]);
   });
 
@@ -93,46 +85,5 @@ describe("how often causes were right", () => {
   it("counts each explanation once, by a person where one judged it", () => {
     expect(rightOfJudged(state.judgements)).toEqual({ judged: 2, first: 1 });
     expect(rightOfJudged([])).toBeUndefined();
-  });
-});
-
-describe("two models compared", () => {
-  const opinion = (model: string, kept: number, wrong: number) => ({
-    model,
-    words: "",
-    causes: [],
-    counterfactuals: [],
-    verdicts: { kept, "value-differs": wrong },
-    agrees: false,
-  });
-
-  it("counts of whose answer the larger share was kept: 3 of 4 against 2 of 2", () => {
-    expect(keptShare(opinion("a", 3, 1))).toBe(0.75);
-    expect(keptShare({ verdicts: { format: 1 } })).toBe(0);
-    const once = withPair(undefined, opinion("a", 3, 1), opinion("b", 2, 0));
-    expect(once).toEqual({ a: "a", b: "b", pairs: 1, aBetter: 0, bBetter: 1 });
-    expect(withPair(once, opinion("a", 1, 0), opinion("b", 2, 0))).toMatchObject({ pairs: 2, bBetter: 1 });
-    expect(withPair(once, opinion("a", 1, 0), opinion("c", 0, 1))).toMatchObject({ pairs: 1, aBetter: 1 });
-  });
-
-  it("are told apart by a sign test: 8 to 2 is chance in 112 of 1,024 cases", () => {
-    expect(signTest(8, 2)).toBeCloseTo((2 * (1 + 10 + 45)) / 1_024, 12);
-    expect(signTest(2, 8)).toBeCloseTo(0.109375, 12);
-    expect(signTest(5, 5)).toBe(1);
-    expect(signTest(0, 0)).toBe(1);
-    expect(signTest(2_000, 1_000)).toBeLessThan(1e-6);
-  });
-
-  it("says nothing of which is better below 50 pairs", () => {
-    const counts = { a: "a", b: "b", pairs: 49, aBetter: 40, bBetter: 2 };
-    expect(comparisonOf(counts)).not.toHaveProperty("pValue");
-    expect(comparisonOf({ ...counts, pairs: 50 }).pValue).toBeLessThan(1e-6);
-  });
-
-  it("shows one of them all day, and each on about half of the days", () => {
-    const days = Array.from({ length: 400 }, (_, day) => isBShown("shop", day * 86_400_000));
-    expect(isBShown("shop", 5 * 86_400_000 + 1)).toBe(isBShown("shop", 6 * 86_400_000 - 1));
-    expect(days.filter(Boolean).length).toBeGreaterThan(120);
-    expect(days.filter(Boolean).length).toBeLessThan(280);
   });
 });

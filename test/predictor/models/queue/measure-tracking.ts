@@ -10,7 +10,7 @@ import type {
   ProfileObservation,
   ProfileState,
 } from "@tradewind/predictor/models/queue/tracked-profile.ts";
-import { median } from "@tradewind/predictor/models/statistics.ts";
+import { median } from "@tradewind/core/values/statistics.ts";
 import { quantileOf, SimulatedContainer, SimulatedService } from "./simulated-container.ts";
 import type { Truth } from "./simulated-container.ts";
 

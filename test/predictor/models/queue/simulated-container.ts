@@ -1,3 +1,4 @@
+import { mean } from "@tradewind/core/values/statistics.ts";
 import { exponential, seededRng, standardNormal } from "@tradewind/core/values/rng.ts";
 import type { Rng } from "@tradewind/core/values/rng.ts";
 import type { ProfileObservation } from "@tradewind/predictor/models/queue/tracked-profile.ts";
@@ -117,9 +118,6 @@ export function quantileOf(values: readonly number[], ratio: number): number {
   const sorted = Float64Array.from(values).sort();
   return sorted[Math.min(sorted.length - 1, Math.floor(ratio * sorted.length))] ?? NaN;
 }
-
-const mean = (values: readonly number[]): number =>
-  values.reduce((sum, each) => sum + each, 0) / values.length;
 
 /** Windows of a service of some containers under one load, as the predictor sees them. */
 export class SimulatedService {

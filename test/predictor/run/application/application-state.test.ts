@@ -26,12 +26,7 @@ describe("the state of an application that becomes one of several", () => {
       join(state, "predictor-state.json"),
       JSON.stringify({ application: "hotel", namespace: "shop" }),
     );
-    for (const name of [
-      "history.sqlite",
-      "history.sqlite-wal",
-      "history.sqlite.corrupt-2026.salvaging",
-      "other",
-    ])
+    for (const name of ["history.sqlite", "history.sqlite-wal", "history.sqlite.corrupt-2026", "other"])
       await writeFile(join(state, name), name);
     await adoptState(state, { namespace: "bank", name: "hotel" }, log);
     expect(await statePlaces(state)).toEqual([]);
@@ -39,7 +34,7 @@ describe("the state of an application that becomes one of several", () => {
     expect((await readdir(stateDirectory(state, HOTEL))).sort()).toEqual([
       "history.sqlite",
       "history.sqlite-wal",
-      "history.sqlite.corrupt-2026.salvaging",
+      "history.sqlite.corrupt-2026",
       "predictor-state.json",
     ]);
     expect((await readdir(state)).sort()).toEqual(["applications", "other"]);

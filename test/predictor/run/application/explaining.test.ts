@@ -74,8 +74,6 @@ function explaining(model?: ExplainingOptions["model"], maxKeptBytes = 1e6) {
   return { clock, kept, made, one };
 }
 
-type Model = NonNullable<ExplainingOptions["model"]>;
-
 const TRUE_ANSWER = `<think>web</think><Fault>[{"id":1,"type":"X","confidence":1,"evidence":[{"signal":"selfTimeP95","value":0.5},
 {"signal":"responseP95","value":0.5}]}]</Fault><Counterfactual>[]</Counterfactual><root>[{"id":1,"type":"X"}]</root>`;
 
@@ -123,7 +121,7 @@ describe("explaining", () => {
   });
 
   it("shows what a model says beside its own words, with the verdict of each part", async () => {
-    const { one } = explaining({ arms: [{ name: "stub", model: "stub" }], ask: async () => TRUE_ANSWER });
+    const { one } = explaining({ model: "stub", ask: async () => TRUE_ANSWER });
     await waitUntil(() => one.latest()?.opinion !== undefined);
     expect(one.latest()!.opinion).toMatchObject({
       model: "stub",
@@ -141,7 +139,7 @@ describe("explaining", () => {
     ["never answers", async () => new Promise(() => undefined)],
     ["throws", async () => Promise.reject(new Error("no"))],
   ])("changes nothing but the opinion where the model %s", async (_name, ask) => {
-    const { made, one } = explaining({ arms: [{ name: "stub", model: "stub" }], ask });
+    const { made, one } = explaining({ model: "stub", ask });
     await new Promise((resolve) => setImmediate(resolve));
     const { opinion: _, ...told } = one.latest()!;
     expect(told).toEqual(explaining().made[0]);
@@ -151,7 +149,7 @@ describe("explaining", () => {
 
   it("drops an answer that comes more than two windows late", async () => {
     const late = Promise.withResolvers<string>();
-    const { one } = explaining({ arms: [{ name: "stub", model: "stub" }], ask: async () => late.promise });
+    const { one } = explaining({ model: "stub", ask: async () => late.promise });
     for (let at = 13; at < 16; at += 1) one.window(decided(at, 0.5));
     late.resolve(TRUE_ANSWER);
     await late.promise;
@@ -163,7 +161,7 @@ describe("explaining", () => {
     const asked: number[] = [];
     let windows = 0;
     const ask = async (): Promise<undefined> => void asked.push(windows);
-    const { clock, one } = explaining({ arms: [{ name: "stub", model: "stub" }], ask });
+    const { clock, one } = explaining({ model: "stub", ask });
     for (windows = 1; windows <= 10; windows += 1) {
       clock.ms += 15_000;
       one.window(decided(12 + windows, 0.5));
@@ -171,30 +169,15 @@ describe("explaining", () => {
     expect(asked).toEqual([0, 4, 8]);
   });
 
-  it("asks both models that are compared, shows one of them all day, and counts whose answer held", async () => {
-    const arms = [
-      { name: "honest", model: "a" },
-      { name: "liar", model: "b", system: "Lie." },
-    ];
-    const asked: (string | undefined)[] = [];
-    const ask: Model["ask"] = async (_prompt, arm) => {
-      asked.push(arm.name);
-      return arm.name === "honest" ? TRUE_ANSWER : TRUE_ANSWER.replaceAll("0.5", "9");
-    };
-    const { one } = explaining({ arms, ask });
+  it("judges a model's answer by a label beside its own, and tells both in transcripts", async () => {
+    const { one } = explaining({ model: "stub", ask: async () => TRUE_ANSWER });
     const of = { application: "default", namespace: "default" };
-    await waitUntil(() => one.accuracy(of).comparison !== undefined);
-    expect(new Set(asked)).toEqual(new Set(["honest", "liar"]));
-    expect(one.latest()!.opinion!.model).toBe(asked[0]);
-    expect(one.accuracy(of).comparison).toEqual({ a: "honest", b: "liar", pairs: 1, aBetter: 1, bBetter: 0 });
-    expect(new Set([...one.transcripts()].map(({ model }) => model))).toEqual(
-      new Set(["built-in", "honest", "liar"]),
-    );
+    await waitUntil(() => one.latest()?.opinion !== undefined);
+    expect([...one.transcripts()].map(({ model }) => model)).toEqual(["built-in", "stub"]);
     one.label({ fromMs: 13 * 15_000, toMs: 13 * 15_000, service: "web", type: "X", source: "operator" });
     expect(one.accuracy(of).causes).toEqual([
       { reasoner: "built-in", source: "operator", judged: 1, first: 1, among: 0 },
-      { reasoner: "honest", source: "operator", judged: 1, first: 1, among: 0 },
-      { reasoner: "liar", source: "operator", judged: 1, first: 0, among: 0 },
+      { reasoner: "stub", source: "operator", judged: 1, first: 1, among: 0 },
     ]);
     expect([...one.transcripts()].every(({ labels }) => labels?.source === "operator")).toBe(true);
   });

@@ -36,7 +36,15 @@ describe("an envelope between predictors", () => {
     expect(unseal(secret, sealed, PeerAnswer)).toBeUndefined();
   });
 
-  it.each([undefined, "", ".", "a.b.c", "x".repeat(100_000), ["a", "b"], 7])("is not %s", (given) => {
+  it.each([
+    ["missing", undefined],
+    ["empty", ""],
+    ["a full stop", "."],
+    ["of three parts", "a.b.c"],
+    ["of 100,000 characters", "x".repeat(100_000)],
+    ["a list", ["a", "b"]],
+    ["a number", 7],
+  ])("is not read from what is %s", (_what, given) => {
     expect(unseal(secret, given, PeerMessage)).toBeUndefined();
   });
 

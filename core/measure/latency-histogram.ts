@@ -1,5 +1,3 @@
-import type { LatencyView } from "../world.ts";
-
 /** Latencies from 1 µs to 1,000 s in buckets of 1 % relative width; shorter and longer ones count in the outer buckets. */
 const LEAST_MS = 1e-3;
 const GREATEST_MS = 1e6;
@@ -9,7 +7,7 @@ const OFFSET = Math.log(LEAST_MS) * PER_LOG;
 const BUCKETS = Math.ceil(Math.log(GREATEST_MS) * PER_LOG - OFFSET) + 1;
 
 /** Histogram of latencies with fixed buckets, so that two of them can be subtracted. Quantiles are within 0.5 %. */
-export class LatencyHistogram implements LatencyView {
+export class LatencyHistogram {
   count = 0;
   private sumMs = 0;
   private readonly buckets: Float64Array;
@@ -56,11 +54,11 @@ export class LatencyHistogram implements LatencyView {
     return copy;
   }
 
-  since(earlier: LatencyView): LatencyHistogram {
+  since(earlier: LatencyHistogram): LatencyHistogram {
     return this.combined(earlier, -1);
   }
 
-  with(other: LatencyView): LatencyHistogram {
+  with(other: LatencyHistogram): LatencyHistogram {
     return this.combined(other, 1);
   }
 
@@ -70,9 +68,8 @@ export class LatencyHistogram implements LatencyView {
     this.buckets.fill(0);
   }
 
-  private combined(other: LatencyView, sign: 1 | -1): LatencyHistogram {
+  private combined(other: LatencyHistogram, sign: 1 | -1): LatencyHistogram {
     const result = this.copy();
-    if (!(other instanceof LatencyHistogram)) return result;
     result.count += sign * other.count;
     result.sumMs += sign * other.sumMs;
     for (const [at, value] of other.buckets.entries()) {
