@@ -28,7 +28,7 @@ const TraceV2 = z.object({
   trace: z.unknown().optional(),
   status: z.union([z.string(), z.number()]).nullish(),
 });
-const PARTIAL: readonly unknown[] = ["PARTIAL", 1];
+const PARTIAL: ReadonlySet<unknown> = new Set(["PARTIAL", 1]);
 /** Share of the traces of which a part may be missing before that is said. */
 const TOLERATED_SHARE = 0.02;
 /** For the doctor, who looks at a few of its traces. */
@@ -100,7 +100,10 @@ export class TempoSource implements SpanSource {
       this.endpoint.health.partialResultsTotal += 1;
     }
     if (partial <= TOLERATED_SHARE * fetched.length) return total;
-    return { ...total, missing: `${this.name}: the server has only a part of ${partial} of ${fetched.length} traces` };
+    return {
+      ...total,
+      missing: `${this.name}: the server has only a part of ${partial} of ${fetched.length} traces`,
+    };
   }
 
   async check(nowMs: number, signal?: AbortSignal): Promise<Finding[]> {
@@ -109,7 +112,9 @@ export class TempoSource implements SpanSource {
       const found = await this.search({ fromMs: nowMs - 900_000, toMs: nowMs }, signal);
       const clock = clockFinding(subject, this.endpoint.health);
       if (found.length > 0) {
-        const fetched = await Promise.all(found.slice(0, LOOKED_AT).map(async (id) => this.trace(id, signal)));
+        const fetched = await Promise.all(
+          found.slice(0, LOOKED_AT).map(async (id) => this.trace(id, signal)),
+        );
         const traces = fetched.filter((trace) => trace !== undefined);
         const ok: Finding = { subject, level: "ok", message: "answers and finds traces" };
         return [ok, ...clock, ...storedFindings(subject, traces)];
@@ -166,7 +171,7 @@ export class TempoSource implements SpanSource {
     const value = await this.turn.execute(async () => this.endpoint.json(call, z.unknown()));
     if (api === "v1") return { ...readStoredOtlp(value), isPartial: false };
     const { status, trace } = TraceV2.parse(value);
-    return { ...readStoredOtlp(trace), isPartial: PARTIAL.includes(status) };
+    return { ...readStoredOtlp(trace), isPartial: PARTIAL.has(status) };
   }
 
   private tooFew(asked: number, fetched: number): EndpointError {
