@@ -15,6 +15,8 @@ export interface FailedSource {
   /** As the configuration calls it. */
   readonly name: string;
   readonly kind: "spans" | "metrics";
+  /** Absent where it could not be read. */
+  readonly problem?: string | undefined;
 }
 
 /** What is known of the completeness of an interval's spans. */
@@ -44,12 +46,19 @@ export function combineWindows(spans: WindowSet, gathered: Gathered, doubts: Dou
     if (requestsPerSecond > 0 && missing === undefined) measured.add(name);
   }
   const isWhole = spans.flows.every(({ entryService }) => measured.has(entryService));
-  for (const window of sets.flatMap((set) => set.windows)) {
+  const told = sets.flatMap((set) => set.windows);
+  for (const window of told) {
     const name = key(window);
-    if (measured.has(name)) continue;
+    if (measured.has(name) || window.missing !== undefined) continue;
     measured.add(name);
     const place = windows.get(name);
     windows.set(name, place === undefined ? window : { ...withoutTraffic(place), ...trafficOf(window) });
+  }
+  for (const { missing, ...window } of told) {
+    const place = windows.get(key(window));
+    // Of what runs nowhere nothing is missing.
+    if (missing === undefined || place === undefined || measured.has(key(window))) continue;
+    windows.set(key(window), { ...place, missing: joined([place.missing, missing]) });
   }
   const flowsOfMetrics = sets.find((set) => set.flows.length > 0)?.flows ?? [];
   const isOfSpans = spans.flows.length > 0 && (isWhole || flowsOfMetrics.length === 0);
@@ -62,23 +71,33 @@ export function combineWindows(spans: WindowSet, gathered: Gathered, doubts: Dou
 }
 
 const MOST_WORDS = 500;
+/** Of one part, so that two have room. */
+const MOST_WORDS_OF_PART = 240;
 
 const MOST_PARTS = 16;
 
 /** What is missing of the traffic of any service, each part once: sources that nobody needed are not among them. */
 export function missingParts(
   { windows }: WindowSet,
-  { failed }: Pick<Gathered, "failed">,
+  { failed, sets }: Pick<Gathered, "failed" | "sets">,
   missing: readonly string[],
 ): readonly string[] {
-  const needed = failed
-    .map(wordsOf)
-    .filter((words) => windows.some((window) => window.missing?.includes(words)));
+  const lacking = sets.flatMap((set) => set.windows).flatMap((window) => window.missing ?? []);
+  const needed = [...failed.map(wordsOf), ...lacking].filter((words) =>
+    windows.some((window) => window.missing?.includes(words)),
+  );
   return [...new Set([...missing, ...needed])].slice(0, MOST_PARTS);
 }
 
-function wordsOf({ name }: FailedSource): string {
-  return `the source '${name}' could not be read`;
+function wordsOf({ name, problem }: FailedSource): string {
+  return (problem ?? `the source '${name}' could not be read`).slice(0, MOST_WORDS_OF_PART);
+}
+
+function joined(words: readonly (string | undefined)[]): string {
+  return words
+    .filter((each) => each !== undefined)
+    .join("; ")
+    .slice(0, MOST_WORDS);
 }
 
 /** The window of the spans, with what is missing of them. */
@@ -86,7 +105,7 @@ function doubted(window: Window, failed: readonly FailedSource[], { missing, tol
   const isTold = Number(window.requestsPerSecond) > 0 && told.has(window.service);
   const lacking = isTold ? [] : failed;
   const words = [...missing, ...lacking.map(wordsOf)];
-  return words.length === 0 ? window : { ...window, missing: words.join("; ").slice(0, MOST_WORDS) };
+  return words.length === 0 ? window : { ...window, missing: joined(words) };
 }
 
 const key = ({ service }: Window): string => service;
@@ -110,7 +129,8 @@ function trafficOf(window: Window): Partial<Window> {
   return Object.fromEntries(Object.entries(window).filter(([name]) => isTraffic(name)));
 }
 
-function withoutTraffic(window: Window): Window {
+/** The window of the workload alone. */
+export function withoutTraffic(window: Window): Window {
   const rest = Object.fromEntries(Object.entries(window).filter(([name]) => !isTraffic(name)));
   return { ...rest, callees: [] } as unknown as Window;
 }

@@ -55,4 +55,6 @@ export interface PullResult {
   readonly spans: number;
   /** Spans and traces that could not be understood. */
   readonly leftOut: number;
+  /** Which part of the traces the store itself lacks, in words; absent where it has all. */
+  readonly missing?: string | undefined;
 }

@@ -1,5 +1,6 @@
 import { applicationKey } from "@tradewind/core/contract/application-list.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
+import { meshlessName } from "./mesh-name.ts";
 
 /** Whose a service is: of one application by its key, or of none, and then why. */
 export type Claim =
@@ -38,7 +39,7 @@ export class Claims {
     const here = this.#byNamespace.get(namespace) ?? [];
     const [only, ...others] = here;
     if (only !== undefined && others.length === 0) return { owner: applicationKey(only) };
-    return one(here.filter((each) => this.#names(each, service)));
+    return one(here.filter((each) => this.#names(each, meshlessName(service, namespace))));
   }
 
   /** Services that several applications of one namespace name, by the keys of those. */
@@ -62,8 +63,9 @@ export class Claims {
 
   #anywhere(service: string): Claim {
     const found = [...this.#byNamespace].flatMap(([namespace, here]) => {
-      const named = here.filter((each) => this.#names(each, service));
-      const isAlone = here.length === 1 && this.#runs(namespace, service);
+      const name = meshlessName(service, namespace);
+      const named = here.filter((each) => this.#names(each, name));
+      const isAlone = here.length === 1 && this.#runs(namespace, name);
       return named.length > 0 ? named : isAlone ? here : [];
     });
     return one(found);

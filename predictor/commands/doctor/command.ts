@@ -62,9 +62,12 @@ export function inWords(findings: readonly Finding[], paint: Paint): string {
     lines.push(`${paint(TONES[finding.level], MARKS[finding.level])}${finding.subject}: ${finding.message}`);
     if (finding.remedy !== undefined) lines.push(`        -> ${finding.remedy}`);
   }
-  const problems = findings.filter(({ level }) => level === "problem").length;
-  const summary =
-    problems === 0 ? "No problems found." : `${problems} ${problems === 1 ? "problem" : "problems"} found.`;
+  const counted = (level: Finding["level"], noun: string): string[] => {
+    const { length } = findings.filter((finding) => finding.level === level);
+    return length === 0 ? [] : [`${length} ${noun}${length === 1 ? "" : "s"}`];
+  };
+  const found = [...counted("problem", "problem"), ...counted("warning", "warning")];
+  const summary = found.length === 0 ? "No problems found." : `${found.join(" and ")} found.`;
   return [...lines, "", summary].join("\n");
 }
 

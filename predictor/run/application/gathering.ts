@@ -11,9 +11,10 @@ import { makeSources } from "../../sources/make-sources.ts";
 import type { MadeSources } from "../../sources/make-sources.ts";
 import type { PrometheusSource } from "../../sources/prometheus/prometheus-source.ts";
 import type { SpanOrigins } from "../../sources/span-origins.ts";
-import type { SpanSource } from "../../sources/source.ts";
+import type { PullResult, SpanSource } from "../../sources/source.ts";
 import type { AskedSources } from "../../sources/sources-config.ts";
 import type { Interval } from "../../window/interval.ts";
+import { nameByWorkload } from "../../window/mesh-name.ts";
 import { NO_RESOURCES } from "../../window/resources.ts";
 import type { ResourceView } from "../../window/resources.ts";
 import type { SpanBatch } from "../../window/span.ts";
@@ -43,12 +44,14 @@ export const NOTHING_GATHERED: Gathered = {
 /** Share of a window that asking about it may take: the next one must not have to wait. */
 const TIME_SHARE = 0.8;
 const MIN_SECONDS = 2;
+const MOST_REMARKS = 100;
 
 /** Asks the configured sources about each window, all at once, before it is decided on. */
 export class Gathering {
   readonly sources: MadeSources;
   private readonly options: GatheringOptions;
   private readonly failing = new Set<string>();
+  private readonly remarked = new Set<string>();
   private readonly stopping = new AbortController();
 
   constructor(options: GatheringOptions) {
@@ -81,11 +84,11 @@ export class Gathering {
       ]),
     );
     return {
-      sets: sets.filter((set) => set !== undefined),
+      sets: sets.flatMap((set) => (isFailure(set) ? [] : [set])),
       resources: resources.reduce(combineResources, NO_RESOURCES),
       failed: [
-        ...spans.filter((_, index) => pulls[index] !== true).map(failedSource("spans")),
-        ...asked.filter((_, index) => sets[index] === undefined).map(failedSource("metrics")),
+        ...spans.flatMap(({ name }, index) => failedSource("spans", name, pulls[index])),
+        ...asked.flatMap(({ name }, index) => failedSource("metrics", name, sets[index])),
       ],
     };
   }
@@ -101,8 +104,26 @@ export class Gathering {
     source: PrometheusSource,
     interval: Interval,
     signal: AbortSignal,
-  ): Promise<WindowSet | undefined> {
-    return this.attempt(source.name, signal, async () => source.windows(interval, NO_RESOURCES, signal));
+  ): Promise<WindowSet | Failure> {
+    const set = await this.attempt(source.name, signal, async () =>
+      source.windows(interval, NO_RESOURCES, signal),
+    );
+    this.remark(source);
+    return set;
+  }
+
+  /** Says in the log what is odd about a source's series, each thing once. */
+  private remark(source: PrometheusSource): void {
+    const { name } = source;
+    for (const { message, remedy } of source.remarks()) {
+      const words = `${name}: ${message}`;
+      if (this.remarked.has(words) || this.remarked.size >= MOST_REMARKS) continue;
+      this.remarked.add(words);
+      this.options.log.warn(
+        { source: name, message, remedy },
+        "the series of a source are not as they should be",
+      );
+    }
   }
 
   private async resources(
@@ -114,25 +135,30 @@ export class Gathering {
     const view = await this.attempt(`${source.name} resources`, signal, async () =>
       source.resources(interval, signal),
     );
-    return view ?? NO_RESOURCES;
+    return isFailure(view) ? NO_RESOURCES : view;
   }
 
-  /** @returns whether all spans of the interval were handed to the builder */
-  private async pull(source: SpanSource, interval: Interval, signal: AbortSignal): Promise<boolean> {
-    const { builder, clock, origins } = this.options;
+  /** Hands all spans of the interval to the builder. */
+  private async pull(
+    source: SpanSource,
+    interval: Interval,
+    signal: AbortSignal,
+  ): Promise<PullResult | Failure> {
+    const { application, builder, clock, origins } = this.options;
     const take = (batch: SpanBatch): void => {
+      nameByWorkload(batch, application.namespace);
       origins.note(source.name, batch, clock.monotonicMs());
       builder.add(batch, clock.nowMs());
     };
     const result = await this.attempt(source.name, signal, async () => source.pull(interval, take, signal));
-    return result !== undefined;
+    return isFailure(result) || result.missing === undefined ? result : { problem: result.missing };
   }
 
-  private async attempt<Result>(
+  private async attempt<Result extends object>(
     name: string,
     signal: AbortSignal,
     work: () => Promise<Result>,
-  ): Promise<Result | undefined> {
+  ): Promise<Result | Failure> {
     const { log } = this.options;
     try {
       const result = await inTime(work(), signal);
@@ -143,13 +169,29 @@ export class Gathering {
         log.warn({ source: name, problem: describeError(error) }, "a source gave nothing for this window");
         this.failing.add(name);
       }
-      return undefined;
+      const isOurs = error instanceof TradewindError && OF_THE_DATA.has(error.code);
+      return { problem: isOurs ? error.message : undefined };
     }
   }
 }
 
-function failedSource(kind: FailedSource["kind"]): (source: { readonly name: string }) => FailedSource {
-  return ({ name }) => ({ name, kind });
+/** A source of which a window lacks all, or a part. */
+interface Failure {
+  /** Undefined where it could not be read. */
+  readonly problem: string | undefined;
+}
+
+const isFailure = (result: object): result is Failure => "problem" in result;
+
+/** Errors that say what is wrong with the data of a server that answers. */
+const OF_THE_DATA: ReadonlySet<string> = new Set(["no-series", "several-clusters"]);
+
+function failedSource(
+  kind: FailedSource["kind"],
+  name: string,
+  result: object = { problem: undefined },
+): readonly FailedSource[] {
+  return isFailure(result) ? [{ name, kind, problem: result.problem }] : [];
 }
 
 /** What `work` comes to, if that is before the signal: not all that it may wait for is ended by one. */

@@ -36,6 +36,7 @@ import type { ClosedWindow } from "./window-clock.ts";
 import type { ArrivalCounter } from "../../window/arrival-counter.ts";
 import type { AddResult } from "../../window/drops.ts";
 import type { Interval } from "../../window/interval.ts";
+import { nameByWorkload } from "../../window/mesh-name.ts";
 import type { SpanBatch } from "../../window/span.ts";
 import type { WindowBuilder } from "../../window/window-builder.ts";
 
@@ -215,6 +216,7 @@ export class PlannedApplication {
   take(batch: SpanBatch): AddResult {
     const { clock } = this.shared;
     const nowMs = clock.nowMs();
+    nameByWorkload(batch, this.application.namespace);
     this.origins.note(PUSHED, batch, clock.monotonicMs());
     const result = this.builder.add(batch, nowMs);
     // After the builder, which puts the weights of the spans right.

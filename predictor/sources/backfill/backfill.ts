@@ -65,11 +65,12 @@ export class Backfill {
   private reportedMs = Number.NEGATIVE_INFINITY;
 
   constructor(settings: BackfillSettings) {
-    const { url, metrics, namespaces, custom, backfill } = settings.source.options;
+    const { url, metrics, namespaces, matchers, custom, backfill } = settings.source.options;
+    const scope = Object.keys(matchers).length === 0 ? {} : { matchers };
     this.settings = settings;
     this.clock = settings.clock ?? systemClock;
     this.pace = new Pace(backfill);
-    this.job = `backfill/${contentHash({ url, metrics, namespaces, custom })}`;
+    this.job = `backfill/${contentHash({ url, metrics, namespaces, custom, ...scope })}`;
   }
 
   /** Runs to the end, until stopped, or until the server refuses for good. Never throws. */

@@ -8,10 +8,11 @@ import { EndpointClient } from "@tradewind/core/net/endpoint/client.ts";
 import type { ClientSettings } from "@tradewind/core/net/endpoint/client.ts";
 import { EndpointError } from "@tradewind/core/net/endpoint/error.ts";
 import type { Finding, PullResult, SpanSource } from "../source.ts";
-import { nestsDeeperThan } from "../traces/json-depth.ts";
+import { jsonValues, nestsDeeperThan } from "../traces/json-depth.ts";
 import { SeenTraces } from "../traces/seen-traces.ts";
 import { searchBySplitting, tooMany } from "../traces/split-search.ts";
 import type { Slice } from "../traces/split-search.ts";
+import { storedFindings } from "../traces/stored-findings.ts";
 import { readStoredOtlp } from "../traces/stored-otlp.ts";
 import type { JaegerOptions } from "./options.ts";
 import { JaegerAnswer, JaegerTrace, readJaegerTrace } from "./read-v1.ts";
@@ -20,10 +21,17 @@ import { JaegerAnswer, JaegerTrace, readJaegerTrace } from "./read-v1.ts";
 const MAX_DEPTH = 2_000;
 /** Jaeger searches by microseconds; below this splitting the search helps no more. */
 const MIN_SLICE_MS = 50;
+/** For the doctor, who looks at a few of its traces. */
+const LOOK_BACK_MS = 60_000;
 
 const ServicesV1 = z.object({ data: z.array(z.string()).nullable() });
 const ServicesV3 = z.object({ services: z.array(z.string()).nullish() });
-const AnswerV3 = z.object({ result: z.unknown().optional() });
+/** One answer, a part of a stream of them, or what stands in place of either when the search fails. */
+const AnswerV3 = z.looseObject({
+  result: z.unknown().optional(),
+  resourceSpans: z.array(z.unknown()).optional(),
+  error: z.looseObject({ message: z.string().optional() }).optional(),
+});
 
 interface FoundTrace {
   /** Undefined for what could not be read. */
@@ -103,7 +111,10 @@ export class JaegerSource implements SpanSource {
           remedy: `write the service.name as Jaeger shows it, for example ${known.slice(0, 3).join(", ") || "(it has none)"}`,
         });
       }
-      return findings;
+      const [service] = wanted;
+      if (service === undefined || !known.includes(service)) return findings;
+      const found = await this.search(service, { fromMs: nowMs - LOOK_BACK_MS, toMs: nowMs }, signal);
+      return [...findings, ...storedFindings(subject, found)];
     } catch (error) {
       return [problem(subject, error)];
     }
@@ -181,26 +192,56 @@ export class JaegerSource implements SpanSource {
       "query.num_traces": String(limit),
       "query.search_depth": String(limit),
     };
-    const value = await this.read({ path: "api/v3/traces", query }, signal, [404]);
-    const answer = AnswerV3.safeParse(value);
-    if (!answer.success || answer.data.result === undefined) return [];
-    const { spans, leftOut } = readStoredOtlp(answer.data.result);
+    const values = await this.values({ path: "api/v3/traces", query }, signal, [404]);
+    const spans: SpanRecord[] = [];
+    let leftOut = 0;
+    for (const value of values.flat()) {
+      const answer = AnswerV3.safeParse(value);
+      if (!answer.success) throw this.endpoint.badReply(answer.error);
+      const { error, resourceSpans, result } = answer.data;
+      if (error !== undefined) throw this.refused(error.message);
+      const traces = result ?? (resourceSpans === undefined ? undefined : { resourceSpans });
+      if (traces === undefined && Object.keys(answer.data).length > 0) throw this.refused();
+      const read = readStoredOtlp(traces ?? {});
+      for (const span of read.spans) spans.push(span);
+      leftOut += read.leftOut;
+    }
     const byTrace = Map.groupBy(spans, ({ traceId }) => traceId);
     const traces = [...byTrace].map(([traceId, members]) => ({ traceId, spans: members, leftOut: 0 }));
     return leftOut === 0 ? traces : [...traces, { traceId: undefined, spans: [], leftOut }];
   }
 
+  private refused(said = "no reason given"): EndpointError {
+    return this.endpoint.record(
+      new EndpointError(
+        "bad-reply",
+        `${this.name}: the answer to a search holds no traces: ${said.slice(0, 300)}`,
+        "check that the url is that of a Jaeger query service with API v3, and see its log",
+      ),
+    );
+  }
+
+  /** The one value of an answer; an empty object where there is none. */
   private async read(
     call: { path: string; query: Record<string, string> },
     signal?: AbortSignal,
-    acceptStatuses: readonly number[] = [],
   ): Promise<unknown> {
+    const [value = {}] = await this.values(call, signal);
+    return value;
+  }
+
+  /** The values of an answer, which may be a stream of several; none for one of the statuses. */
+  private async values(
+    call: { path: string; query: Record<string, string> },
+    signal?: AbortSignal,
+    acceptStatuses: readonly number[] = [],
+  ): Promise<unknown[]> {
     const { body, status } = await this.endpoint.call({
       ...call,
       acceptStatuses,
       ...(signal === undefined ? {} : { signal }),
     });
-    if (status >= 400) return {};
+    if (status >= 400 || body.length === 0) return [];
     if (nestsDeeperThan(body, MAX_DEPTH)) {
       throw this.endpoint.record(
         new EndpointError(
@@ -211,7 +252,7 @@ export class JaegerSource implements SpanSource {
       );
     }
     try {
-      return JSON.parse(body.toString("utf8")) as unknown;
+      return jsonValues(body);
     } catch (error) {
       throw this.endpoint.badReply(error);
     }

@@ -3,7 +3,7 @@ import type { SpanRecord, SpanResource } from "../../window/span.ts";
 import { USER_AGENT_KEYS } from "../../window/user-agent.ts";
 import { ResourceReader } from "../otlp/resource-attributes.ts";
 import { hexId } from "../traces/ids.ts";
-import { spanKind } from "../traces/stored-otlp.ts";
+import { countOf, spanKind } from "../traces/stored-otlp.ts";
 
 const Tag = z.object({ key: z.string(), value: z.unknown().optional() });
 
@@ -88,6 +88,7 @@ function readSpan(value: unknown, resources: ReadonlyMap<string, SpanResource>):
     durationMs: duration / 1_000,
     error: error === true || error === "true" || tag(tags, "otel.status_code") === "ERROR",
     userAgent,
+    ...countOf(tag(tags, "w3c.tracestate")),
   };
 }
 

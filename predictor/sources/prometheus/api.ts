@@ -3,6 +3,15 @@ import { z } from "zod";
 /** Labels of one series. */
 export type Labels = Readonly<Record<string, string>>;
 
+/** A text that is equal for equal labels; the metric's name does not count. */
+export function labelKey(labels: Labels, without: readonly string[] = []): string {
+  return Object.keys(labels)
+    .filter((label) => label !== "__name__" && !without.includes(label))
+    .sort()
+    .map((label) => `${label}\u0001${labels[label] ?? ""}`)
+    .join("\u0002");
+}
+
 /**
  * One series of an answer. Samples stay unread here: there may be millions of them, and each is checked when it is
  * used, see samples.ts.

@@ -1,12 +1,15 @@
 import type { EndpointClient } from "@tradewind/core/net/endpoint/client.ts";
+import { TradewindError } from "@tradewind/core/values/errors.ts";
 import { clockFinding, problem } from "../check.ts";
 import type { Finding } from "../source.ts";
-import { seriesCounts } from "./detection.ts";
+import { scopeOf, seriesCounts } from "./detection.ts";
 import type { Detected } from "./detection.ts";
+import { singleWindow } from "./grid.ts";
+import type { Grid } from "./grid.ts";
 import type { PrometheusOptions } from "./options.ts";
 import type { PrometheusClient } from "./client.ts";
-import { selector } from "./promql.ts";
-import { sampleTimeMs, sampleValue } from "./samples.ts";
+import type { RateSettings } from "./rates.ts";
+import type { Remark } from "./survey.ts";
 
 /** A server as far as it is checked. */
 interface CheckedServer {
@@ -14,8 +17,18 @@ interface CheckedServer {
   readonly client: PrometheusClient;
   readonly endpoint: Pick<EndpointClient, "health">;
   readonly options: PrometheusOptions;
-  readonly detect: (nowMs: number, signal?: AbortSignal) => Promise<Detected>;
+  readonly scrapeIntervalMs: number;
+  detect(nowMs: number, signal?: AbortSignal): Promise<Detected>;
+  look(detected: Detected, grid: Grid, signal?: AbortSignal): Promise<RateSettings["read"]>;
+  lookAtResources(grid: Grid, signal?: AbortSignal): Promise<void>;
+  remarks(): readonly Remark[];
 }
+
+/** Windows are this long unless the predictor is told otherwise. */
+const USUAL_WINDOW_MS = 15_000;
+const MOST_NAMES = 5;
+const NO_SERIES =
+  "scrape the mesh's or collector's metrics, check the application's namespace, or set metrics: custom with your own PromQL";
 
 /** What a source needs of its server: an answer, request metrics that are fresh, resources when asked for. */
 export async function checkPrometheus(
@@ -36,6 +49,7 @@ export async function checkPrometheus(
   if (source.options.metrics !== "none")
     findings.push(...(await checkRequests(source, subject, nowMs, signal)));
   if (source.options.resources) findings.push(...(await checkResources(source, subject, nowMs, signal)));
+  for (const remark of source.remarks()) findings.push({ subject, level: "problem", ...remark });
   return findings;
 }
 
@@ -46,66 +60,62 @@ async function checkRequests(
   signal?: AbortSignal,
 ): Promise<Finding[]> {
   try {
-    const { mapping, seriesCount } = await source.detect(nowMs, signal);
+    const detected = await source.detect(nowMs, signal);
+    const { mapping, seriesCount, services } = detected;
     const count = Number.isFinite(seriesCount) ? ` (${seriesCount} series in the largest)` : "";
+    const whose = services === undefined ? "" : `, of ${servicesInWords(services)}`;
     const findings: Finding[] = [
-      { subject, level: "ok", message: `request metrics of ${mapping.name} are there${count}` },
+      { subject, level: "ok", message: `request metrics of ${mapping.name} are there${whose}${count}` },
     ];
-    if (mapping.requests.kind === "counter") {
-      const selected = selector(mapping.requests.metric, mapping.requests.matchers);
-      findings.push(...(await checkFreshness(source, subject, selected, nowMs, signal)));
-    }
-    return findings;
+    const { requests } = mapping;
+    if (requests.kind !== "counter") return findings;
+    const read = await source.look(detected, singleWindow(nowMs - USUAL_WINDOW_MS, nowMs), signal);
+    if (read === undefined) return findings;
+    const ages = read.series.map(
+      ({ samples }) => nowMs - (samples.timesMs.at(-1) ?? Number.NEGATIVE_INFINITY),
+    );
+    const age = ageFindings(source, subject, Math.min(...ages) / 1_000);
+    return [...findings, ...age, ...intervalFindings(source, subject)];
   } catch (error) {
-    const remedy = "scrape the mesh's or collector's metrics, or set metrics: custom with your own PromQL";
-    return [problem(subject, error, remedy)];
+    const isWithout = error instanceof TradewindError && error.code === "no-series";
+    return [problem(subject, error, isWithout ? NO_SERIES : undefined)];
   }
 }
 
-/** Series that exist only in the past show a scrape that stopped; few samples show a scrape interval set wrong. */
-async function checkFreshness(
-  source: CheckedServer,
-  subject: string,
-  selected: string,
-  nowMs: number,
-  signal?: AbortSignal,
-): Promise<Finding[]> {
-  const { scrapeIntervalSeconds } = source.options;
-  const range = Math.max(60, 8 * scrapeIntervalSeconds);
-  const newest = await source.client.query(`max(timestamp(${selected}))`, nowMs, signal);
-  const [first] = newest.series;
-  const newestSeconds = sampleValue(first?.value);
-  if (newestSeconds === undefined) {
-    return [
-      {
-        subject,
-        level: "problem",
-        message: `no fresh samples of ${selected}`,
-        remedy: "check that the scrape works, and the namespaces in the configuration",
-      },
-    ];
-  }
-  const ageSeconds = (sampleTimeMs(first?.value) ?? nowMs) / 1_000 - newestSeconds;
-  const findings: Finding[] = [];
-  if (ageSeconds > 3 * scrapeIntervalSeconds + 30) {
-    findings.push({
-      subject,
-      level: "problem",
-      message: `the newest sample is ${ageSeconds.toFixed(0)} s old`,
-      remedy: "check the scrape or the remote write that feeds this server",
-    });
-  }
-  const counts = await source.client.query(`max(count_over_time(${selected}[${range}s]))`, nowMs, signal);
-  const samples = sampleValue(counts.series[0]?.value);
-  if (samples !== undefined && samples * scrapeIntervalSeconds * 2 < range) {
-    findings.push({
+function servicesInWords(services: readonly string[]): string {
+  const named = services.slice(0, MOST_NAMES).join(", ");
+  const more = services.length > MOST_NAMES ? ", …" : "";
+  return `${services.length} ${services.length === 1 ? "service" : "services"} of yours: ${named}${more}`;
+}
+
+function intervalFindings({ scrapeIntervalMs }: CheckedServer, subject: string): Finding[] {
+  if (scrapeIntervalMs <= 2 * USUAL_WINDOW_MS) return [];
+  const seconds = (scrapeIntervalMs / 1_000).toFixed(0);
+  return [
+    {
       subject,
       level: "warning",
-      message: `series have a sample about every ${(range / samples).toFixed(0)} s, not every ${scrapeIntervalSeconds} s`,
-      remedy: "set scrapeIntervalSeconds to the real scrape interval, or scrape more often",
-    });
-  }
-  return findings;
+      message: `series have a sample every ${seconds} s: rates are means over ${((1.5 * scrapeIntervalMs) / 1_000).toFixed(0)} s, and a rise of load is seen that late`,
+      remedy: "scrape every 15 s",
+    },
+  ];
+}
+
+/** Series that exist only in the past show a scrape that stopped. */
+function ageFindings({ scrapeIntervalMs }: CheckedServer, subject: string, ageSeconds: number): Finding[] {
+  if (ageSeconds <= (3 * scrapeIntervalMs) / 1_000 + 30) return [];
+  const age = Number.isFinite(ageSeconds)
+    ? `the newest sample is ${ageSeconds.toFixed(0)} s old`
+    : "no fresh samples";
+  return [
+    {
+      subject,
+      level: "problem",
+      message: age,
+      remedy:
+        "check the scrape or the remote write that feeds this server, and the namespaces in the configuration",
+    },
+  ];
 }
 
 const RESOURCE_METRICS: Readonly<Record<string, string>> = {
@@ -124,7 +134,9 @@ async function checkResources(
   signal?: AbortSignal,
 ): Promise<Finding[]> {
   try {
-    const counts = await seriesCounts(source.client, Object.keys(RESOURCE_METRICS), nowMs, signal);
+    await source.lookAtResources(singleWindow(nowMs - USUAL_WINDOW_MS, nowMs), signal);
+    const names = Object.keys(RESOURCE_METRICS);
+    const counts = await seriesCounts(source.client, names, scopeOf(source.options), nowMs, signal);
     const missing = Object.entries(RESOURCE_METRICS).filter(([metric]) => !counts.has(metric));
     if (missing.length === 0) return [{ subject, level: "ok", message: "resource metrics are there" }];
     return missing.map(([metric, remedy]) => ({

@@ -104,7 +104,7 @@ export class PrometheusClient {
     for (const each of data.resultType === "vector" || data.resultType === "matrix" ? data.result : []) {
       const parsed = Series.safeParse(each);
       if (!parsed.success || series.length >= SERIES_MAX) continue;
-      series.push(parsed.data);
+      series.push({ ...parsed.data, metric: plainNames(parsed.data.metric) });
       this.samplesReceived += (parsed.data.values?.length ?? 1) + (parsed.data.histograms?.length ?? 0);
     }
     if (series.length < data.result.length && data.resultType !== "scalar") health.partialResultsTotal += 1;
@@ -163,6 +163,14 @@ export class PrometheusClient {
     );
     return this.endpoint.record(error);
   }
+}
+
+/** OpenTelemetry's attributes as Prometheus calls them: stores that do not translate names keep the dots. */
+function plainNames(labels: Record<string, string>): Record<string, string> {
+  if (!Object.keys(labels).some((name) => name.includes("."))) return labels;
+  return Object.fromEntries(
+    Object.entries(labels).map(([name, value]) => [name.replaceAll(".", "_"), value]),
+  );
 }
 
 /** Seconds as the API wants them, to the millisecond. */

@@ -26,6 +26,21 @@ export function growth(samples: Samples, from: number, to: number): number {
   return sum;
 }
 
+/** A counter that falls more often than this in a step from one sample to the next is not restarting. */
+const FALLS_SHARE = 0.1;
+/** A process that restarts again and again falls twice in the time that is looked at. */
+const LEAST_FALLS = 3;
+
+/** Whether several processes write this one series, each its own count: no rate can be had of it. */
+export function hasSeveralWriters({ clashes, values }: Samples): boolean {
+  // Two values for one time are a fall as well.
+  let falls = clashes;
+  for (let index = 1; index < values.length; index += 1) {
+    if ((values[index] ?? 0) < (values[index - 1] ?? 0)) falls += 1;
+  }
+  return falls >= LEAST_FALLS && falls > FALLS_SHARE * (clashes + values.length - 1);
+}
+
 export interface CounterColumn {
   /** Growth per second in each window; NaN where it is not known. */
   readonly perSecond: Float64Array;

@@ -8,7 +8,7 @@ const Expression = z.string().min(1).max(10_000);
 
 /**
  * A mapping in the user's own PromQL. Expressions give one series per service (and per what is named below); `$range`
- * stands for the range of `rate()`.
+ * stands for the range of `rate()`, `$matchers` for the source's conditions on labels.
  */
 export const CustomMapping = z.strictObject({
   requestsPerSecond: Expression.describe("For example: sum by (app) (rate(http_requests_total[$range]))"),

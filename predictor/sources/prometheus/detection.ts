@@ -1,52 +1,175 @@
 import { TradewindError } from "@tradewind/core/values/errors.ts";
 import type { PrometheusClient } from "./client.ts";
+import { parseBound } from "./classic-histogram.ts";
+import { placedService } from "./mapping.ts";
 import type { MappingCandidate, RedMapping } from "./mapping.ts";
 import { custom } from "./custom.ts";
 import { hubble } from "./hubble.ts";
 import { istio } from "./istio.ts";
 import { linkerd } from "./linkerd.ts";
-import { otel } from "./otel.ts";
 import type { PrometheusOptions } from "./options.ts";
-import { escapeRegex, quoted } from "./promql.ts";
+import { otel } from "./otel.ts";
+import { conditions, equal, oneOf, selector } from "./promql.ts";
+import type { Matcher } from "./promql.ts";
+import type { RateReader } from "./rates.ts";
 import { sampleValue } from "./samples.ts";
+import { semconv } from "./semconv.ts";
 
-const FAMILIES = { istio, linkerd, hubble, otel } as const;
+const FAMILIES = { istio, linkerd, hubble, otel, semconv } as const;
 
 export interface Detected {
   readonly mapping: RedMapping;
   /** Series of the largest metric, for choosing how to read it. Infinity when it cannot be told. */
   readonly seriesCount: number;
+  /** Series of the counter of requests. Infinity when it cannot be told. */
+  readonly requestSeries: number;
+  /** The server forms the rates of native histograms; those beside them are then to be of the same time. */
+  readonly isNative: boolean;
+  /** The application's services that it tells of; undefined where PromQL is the user's own. */
+  readonly services: readonly string[] | undefined;
 }
 
-/** Which of the known request metrics this server holds now, classic or native. @throws TradewindError `no-series` */
+/** Whose request metrics are looked for. */
+interface Wanted {
+  readonly options: PrometheusOptions;
+  readonly namespace: string;
+  readonly entry: string | undefined;
+}
+
+/**
+ * Which of the known request metrics this server holds now, classic or native: of several those of the entry service, and then
+ * of most services of the application.
+ * @throws TradewindError `no-series`
+ */
 export async function detectMapping(
   client: PrometheusClient,
-  options: PrometheusOptions,
-  nowMs: number,
+  reader: RateReader,
+  wanted: Wanted,
+  atMs: number,
   signal?: AbortSignal,
 ): Promise<Detected> {
+  const { options } = wanted;
   if (options.custom !== undefined) {
-    return { mapping: custom(options.custom), seriesCount: Number.POSITIVE_INFINITY };
+    const seriesCount = Number.POSITIVE_INFINITY;
+    return {
+      mapping: custom(options.custom),
+      seriesCount,
+      requestSeries: seriesCount,
+      isNative: false,
+      services: undefined,
+    };
   }
   const candidates = candidatesFor(options);
-  const counts = await seriesCounts(client, metricNames(candidates), nowMs, signal);
-  for (const { requestsMetric, latencyMetric, mapping } of candidates) {
-    const requests = counts.get(requestsMetric) ?? 0;
-    const classic = counts.get(`${latencyMetric}_bucket`) ?? 0;
-    const native = counts.get(latencyMetric) ?? 0;
-    if (requests > 0 && classic > 0)
-      return { mapping: mapping(false), seriesCount: Math.max(requests, classic) };
-    if (requests > 0 && native > 0)
-      return { mapping: mapping(true), seriesCount: Math.max(requests, native) };
-  }
+  const counts = await seriesCounts(client, metricNames(candidates), scopeOf(options), atMs, signal);
+  const present = candidates.flatMap((candidate) => presentForm(candidate, counts) ?? []);
+  const others = new Set<string>();
+  const ranked = await Promise.all(
+    present.map(async (form) => {
+      const mapping = form.candidate.mapping({ isNative: form.isNative, unitSeconds: 1 });
+      const services = new Set<string>();
+      for (const labels of await reader.labelSets(mapping.requests, atMs, signal)) {
+        const key = mapping.service(labels);
+        const own = key && placedService(key, wanted.namespace);
+        if (own !== undefined) services.add(own.service);
+        else if (key !== undefined) others.add(`${key.namespace ?? "?"}/${key.service}`);
+      }
+      return { form, name: mapping.name, services };
+    }),
+  );
+  const hasEntry = ({ services }: { services: ReadonlySet<string> }): number =>
+    Number(wanted.entry !== undefined && services.has(wanted.entry));
+  const [best] = ranked.toSorted((a, b) => hasEntry(b) - hasEntry(a) || b.services.size - a.services.size);
+  if (best === undefined) throw noMetrics(options, [...counts.keys()]);
+  if (best.services.size === 0)
+    throw noneOfYours(
+      options,
+      ranked.map(({ name }) => name),
+      wanted.namespace,
+      [...others],
+    );
+  const { candidate, isNative, requestSeries, seriesCount } = best.form;
+  const unitSeconds =
+    candidate.unitSeconds ??
+    (isNative
+      ? MILLISECOND
+      : await unitByBounds(client, candidate.latencyMetric, scopeOf(options), atMs, signal));
+  return {
+    mapping: candidate.mapping({ isNative, unitSeconds }),
+    seriesCount,
+    requestSeries,
+    isNative,
+    services: [...best.services].sort(),
+  };
+}
+
+interface PresentForm {
+  readonly candidate: MappingCandidate;
+  readonly isNative: boolean;
+  readonly seriesCount: number;
+  readonly requestSeries: number;
+}
+
+function presentForm(
+  candidate: MappingCandidate,
+  counts: ReadonlyMap<string, number>,
+): PresentForm | undefined {
+  const { latencyMetric, requestsMetric } = candidate;
+  const classic = counts.get(`${latencyMetric}_bucket`) ?? 0;
+  const latency = classic > 0 ? classic : (counts.get(latencyMetric) ?? 0);
+  const requestSeries = requestsMetric === undefined ? latency : (counts.get(requestsMetric) ?? 0);
+  if (requestSeries === 0 || latency === 0) return undefined;
+  return {
+    candidate,
+    isNative: classic === 0,
+    seriesCount: Math.max(requestSeries, latency),
+    requestSeries,
+  };
+}
+
+function noMetrics({ metrics, name }: PrometheusOptions, found: readonly string[]): TradewindError {
   const wanted =
-    options.metrics === "auto" ? "Istio, Linkerd, Hubble or OpenTelemetry span metrics" : options.metrics;
-  const found = [...counts.keys()];
-  throw new TradewindError(
+    metrics === "auto" ? "Istio, Linkerd, Hubble, OpenTelemetry span metrics or HTTP servers" : metrics;
+  return new TradewindError(
     "no-series",
-    `${options.name}: the server answers but holds no request metrics of ${wanted}` +
+    `${name}: the server answers but holds no request metrics of ${wanted}` +
       (found.length === 0 ? "" : ` that belong together (it has only ${found.slice(0, 5).join(", ")})`),
   );
+}
+
+function noneOfYours(
+  { name }: PrometheusOptions,
+  families: readonly string[],
+  namespace: string,
+  others: readonly string[],
+): TradewindError {
+  const what = [...new Set(families)].join(" and ");
+  const whose = others.length === 0 ? "" : ` but of ${others.slice(0, 3).join(", ")}`;
+  return new TradewindError(
+    "no-series",
+    `${name}: request metrics of ${what} tell of 0 services of yours, in namespace '${namespace}',${whose || " and of none else"}`,
+  );
+}
+
+const MILLISECOND = 0.001;
+/** Histograms in milliseconds have bounds beyond this number, those in seconds have none. */
+const LONGEST_BOUND_SECONDS = 120;
+
+/** The unit of a classic histogram whose name does not say it, by its largest bound. */
+async function unitByBounds(
+  client: PrometheusClient,
+  base: string,
+  scope: readonly Matcher[],
+  atMs: number,
+  signal?: AbortSignal,
+): Promise<number> {
+  const { series } = await client.query(`count by (le) (${selector(`${base}_bucket`, scope)})`, atMs, signal);
+  const bounds = series.flatMap(({ metric }) => parseBound(metric["le"]) ?? []).filter(Number.isFinite);
+  return Math.max(0, ...bounds) > LONGEST_BOUND_SECONDS ? MILLISECOND : 1;
+}
+
+/** The source's own conditions. */
+export function scopeOf({ matchers }: Pick<PrometheusOptions, "matchers">): Matcher[] {
+  return Object.entries(matchers).map(([label, value]) => equal(label, value));
 }
 
 function candidatesFor({ metrics, namespaces }: PrometheusOptions): MappingCandidate[] {
@@ -56,7 +179,7 @@ function candidatesFor({ metrics, namespaces }: PrometheusOptions): MappingCandi
 
 function metricNames(candidates: readonly MappingCandidate[]): string[] {
   const names = candidates.flatMap(({ requestsMetric, latencyMetric }) => [
-    requestsMetric,
+    ...(requestsMetric === undefined ? [] : [requestsMetric]),
     latencyMetric,
     `${latencyMetric}_bucket`,
   ]);
@@ -67,15 +190,12 @@ function metricNames(candidates: readonly MappingCandidate[]): string[] {
 export async function seriesCounts(
   client: PrometheusClient,
   names: readonly string[],
-  nowMs: number,
+  scope: readonly Matcher[],
+  atMs: number,
   signal?: AbortSignal,
 ): Promise<Map<string, number>> {
-  const pattern = names.map(escapeRegex).join("|");
-  const { series } = await client.query(
-    `count by (__name__) ({__name__=~${quoted(pattern)}})`,
-    nowMs,
-    signal,
-  );
+  const selected = `{${conditions([oneOf("__name__", names), ...scope])}}`;
+  const { series } = await client.query(`count by (__name__) (${selected})`, atMs, signal);
   const counts = new Map<string, number>();
   for (const { metric, value } of series) {
     const name = metric["__name__"];

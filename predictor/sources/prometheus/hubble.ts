@@ -1,9 +1,8 @@
 import type { Labels } from "./api.ts";
-import { failedStatus, knownService, latencyQuery } from "./mapping.ts";
-import type { MappingCandidate, RedMapping, ServiceKey } from "./mapping.ts";
+import { failedStatus, knownService, latencyQuery, partQuery } from "./mapping.ts";
+import type { HistogramForm, MappingCandidate, RedMapping, ServiceKey } from "./mapping.ts";
 import { equal, oneOf } from "./promql.ts";
 import type { Matcher } from "./promql.ts";
-import type { RateQuery } from "./rates.ts";
 
 const DESTINATION = ["destination_namespace", "destination_workload"];
 const SOURCE = ["source_namespace", "source_workload"];
@@ -19,32 +18,28 @@ const caller = (labels: Labels): ServiceKey | undefined =>
  */
 export function hubble(namespaces: readonly string[]): MappingCandidate[] {
   const inside = (label: string): Matcher[] => (namespaces.length === 0 ? [] : [oneOf(label, namespaces)]);
-  const served = (metric: string, more: readonly string[]): RateQuery => ({
-    kind: "counter",
-    metric,
+  const served = {
     matchers: [equal("reporter", "server"), ...inside("destination_namespace")],
-    by: [...DESTINATION, ...more],
-  });
-  const called = (metric: string): RateQuery => ({
-    kind: "counter",
-    metric,
+    by: DESTINATION,
+  };
+  const called = {
     matchers: [equal("reporter", "client"), ...inside("source_namespace")],
     by: [...SOURCE, ...DESTINATION],
-  });
-  const base = "hubble_http_request_duration_seconds";
-  const mapping = (native: boolean): RedMapping => ({
+  };
+  const [metric, latency] = ["hubble_http_requests_total", "hubble_http_request_duration_seconds"];
+  const mapping = (form: HistogramForm): RedMapping => ({
     name: "hubble",
-    requests: served("hubble_http_requests_total", ["status"]),
-    latency: latencyQuery(base, native, 1, served),
+    requests: { kind: "counter", metric, ...served, by: [...DESTINATION, "status"] },
+    latency: latencyQuery(latency, form, served),
     service: callee,
     failed: ({ status }) => failedStatus(status, undefined),
     calls: {
-      count: called("hubble_http_requests_total"),
-      ...(native ? {} : { sum: called(`${base}_sum`) }),
+      count: { kind: "counter", metric, ...called },
+      sum: partQuery("sum", latency, form, called),
       unitSeconds: 1,
       caller,
       callee,
     },
   });
-  return [{ requestsMetric: "hubble_http_requests_total", latencyMetric: base, mapping }];
+  return [{ requestsMetric: metric, latencyMetric: latency, unitSeconds: 1, mapping }];
 }

@@ -1,9 +1,8 @@
 import type { Labels } from "./api.ts";
-import { failedStatus, knownService, latencyQuery } from "./mapping.ts";
-import type { MappingCandidate, RedMapping, ServiceKey } from "./mapping.ts";
+import { failedStatus, knownService, latencyQuery, partQuery } from "./mapping.ts";
+import type { HistogramForm, MappingCandidate, RedMapping, ServiceKey } from "./mapping.ts";
 import { equal, oneOf } from "./promql.ts";
 import type { Matcher } from "./promql.ts";
-import type { RateQuery } from "./rates.ts";
 
 /**
  * Istio's standard metrics. Sidecars report each request twice: `reporter="destination"` beside the server is its
@@ -26,31 +25,33 @@ const caller = (labels: Labels): ServiceKey | undefined =>
 
 function candidate(latency: string, unitSeconds: number, namespaces: readonly string[]): MappingCandidate {
   const inside = (label: string): Matcher[] => (namespaces.length === 0 ? [] : [oneOf(label, namespaces)]);
-  const served = (metric: string, more: readonly string[]): RateQuery => ({
-    kind: "counter",
-    metric,
+  const served = {
     matchers: [oneOf("reporter", ["destination", "waypoint"]), ...inside("destination_workload_namespace")],
-    by: [...DESTINATION, ...more],
-  });
-  const called = (metric: string): RateQuery => ({
-    kind: "counter",
-    metric,
+    by: DESTINATION,
+  };
+  const called = {
     matchers: [equal("reporter", "source"), ...inside("source_workload_namespace")],
     by: [...SOURCE, ...DESTINATION],
-  });
-  const mapping = (native: boolean): RedMapping => ({
+  };
+  const metric = "istio_requests_total";
+  const mapping = (form: HistogramForm): RedMapping => ({
     name: "istio",
-    requests: served("istio_requests_total", ["response_code", "grpc_response_status"]),
-    latency: latencyQuery(latency, native, unitSeconds, served),
+    requests: {
+      kind: "counter",
+      metric,
+      ...served,
+      by: [...DESTINATION, "response_code", "grpc_response_status"],
+    },
+    latency: latencyQuery(latency, form, served),
     service: callee,
     failed: ({ response_code: http, grpc_response_status: grpc }) => http === "0" || failedStatus(http, grpc),
     calls: {
-      count: called("istio_requests_total"),
-      ...(native ? {} : { sum: called(`${latency}_sum`) }),
+      count: { kind: "counter", metric, ...called },
+      sum: partQuery("sum", latency, form, called),
       unitSeconds,
       caller,
       callee,
     },
   });
-  return { requestsMetric: "istio_requests_total", latencyMetric: latency, mapping };
+  return { requestsMetric: metric, latencyMetric: latency, unitSeconds, mapping };
 }

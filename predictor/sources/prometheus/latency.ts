@@ -2,7 +2,7 @@ import type { LatencySummary } from "@tradewind/core/contract/window.ts";
 import { summarise } from "./bucket.ts";
 import { cumulativeBuckets, mergeBuckets, parseBound, plainBuckets } from "./classic-histogram.ts";
 import type { CumulativeBuckets } from "./classic-histogram.ts";
-import { labelKey } from "./rates.ts";
+import { labelKey } from "./api.ts";
 import type { RateSeries } from "./rates.ts";
 
 /** One histogram (of one process, or already summed by the server): its `le` series and its sum. */
@@ -56,7 +56,7 @@ export class ServiceHistograms {
   }
 
   private instance({ labels }: RateSeries): Instance {
-    const key = labelKey(labels, "le");
+    const key = labelKey(labels, ["le"]);
     let instance = this.instances.get(key);
     if (instance === undefined) {
       instance = { buckets: new Map(), sum: undefined };

@@ -1,5 +1,6 @@
+import { meshlessName } from "../../window/mesh-name.ts";
 import type { Labels } from "./api.ts";
-import type { RateQuery } from "./rates.ts";
+import type { CounterQuery, RateQuery } from "./rates.ts";
 
 export interface ServiceKey {
   readonly service: string;
@@ -44,26 +45,52 @@ export interface CallsQuery {
 
 /** A mapping that may apply: it does when its metrics exist. */
 export interface MappingCandidate {
-  /** Names that must all exist; the last one may instead exist as a native histogram, without `_bucket`. */
-  readonly requestsMetric: string;
-  /** Name of the histogram without `_bucket`, `_sum`, `_count`. */
+  /** Counter of requests; absent where the histogram counts them itself. */
+  readonly requestsMetric?: string | undefined;
+  /** Name of the histogram without `_bucket`, `_sum`, `_count`; a native one exists by this name alone. */
   readonly latencyMetric: string;
-  readonly mapping: (native: boolean) => RedMapping;
+  /** What one unit of the histogram is worth; absent where the name does not say, and its bounds do. */
+  readonly unitSeconds?: number | undefined;
+  readonly mapping: (form: HistogramForm) => RedMapping;
 }
 
-/** Names in the classic or the native form of a histogram. */
+export interface HistogramForm {
+  readonly isNative: boolean;
+  readonly unitSeconds: number;
+}
+
+type Stored = Omit<CounterQuery, "kind" | "metric">;
+
+/** A histogram of the requests that `stored` describes, in its classic or native form. */
 export function latencyQuery(
   base: string,
-  native: boolean,
-  unitSeconds: number,
-  query: (metric: string, moreLabels: readonly string[]) => RateQuery,
+  { isNative, unitSeconds }: HistogramForm,
+  stored: Stored,
 ): LatencyQuery {
-  if (native) return { native: query(base, []), unitSeconds };
-  return { buckets: query(`${base}_bucket`, ["le"]), sum: query(`${base}_sum`, []), unitSeconds };
+  if (isNative) return { native: { kind: "counter", metric: base, ...stored }, unitSeconds };
+  return {
+    buckets: { kind: "counter", metric: `${base}_bucket`, ...stored, by: [...stored.by, "le"] },
+    sum: { kind: "counter", metric: `${base}_sum`, ...stored },
+    unitSeconds,
+  };
 }
 
-/** gRPC status codes that are the server's fault (OpenTelemetry semantic conventions for RPC spans). */
-const GRPC_SERVER_FAULTS = new Set(["2", "4", "12", "13", "14", "15"]);
+/** Number or sum of the observations of a histogram. */
+export function partQuery(
+  part: "count" | "sum",
+  base: string,
+  { isNative }: Pick<HistogramForm, "isNative">,
+  stored: Stored,
+): RateQuery {
+  return isNative
+    ? { kind: "histogram", part, metric: base, ...stored }
+    : { kind: "counter", metric: `${base}_${part}`, ...stored };
+}
+
+/** gRPC status codes that are the server's fault (OpenTelemetry semantic conventions for RPC spans), by number and by name. */
+const GRPC_SERVER_FAULTS = new Set(
+  "2 4 12 13 14 15 UNKNOWN DEADLINE_EXCEEDED UNIMPLEMENTED INTERNAL UNAVAILABLE DATA_LOSS".split(" "),
+);
 
 /** Whether HTTP status and gRPC status tell of a failure of the server. */
 export function failedStatus(http: string | undefined, grpc: string | undefined): boolean {
@@ -78,4 +105,13 @@ export function knownService(
 ): ServiceKey | undefined {
   if (service === undefined || service === "" || service === "unknown") return undefined;
   return { service, namespace: namespace === "" || namespace === "unknown" ? undefined : namespace };
+}
+
+/** The service if it is of this namespace, as those are that say no other. */
+export function placedService(
+  { namespace: own, service }: ServiceKey,
+  namespace: string,
+): ServiceKey | undefined {
+  if (own !== undefined && own !== namespace) return undefined;
+  return { service: meshlessName(service, namespace), namespace };
 }

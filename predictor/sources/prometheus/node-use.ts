@@ -1,33 +1,40 @@
 import type { NodeUse } from "@tradewind/core/measure/interference.ts";
 import type { Grid } from "./grid.ts";
-import { duration } from "./promql.ts";
+import { conditions, duration, once, selector } from "./promql.ts";
 import { rateRangeMs } from "./rates.ts";
-import type { RateReader, RateSeries } from "./rates.ts";
+import type { RateReader, RateSeries, StoredScope } from "./rates.ts";
 
 /** Interfaces that carry a node's own traffic; virtual ones would count it twice. */
 const PHYSICAL =
   'device!~"lo|veth.*|cali.*|cni.*|docker.*|flannel.*|cilium.*|lxc.*|br-.*|virbr.*|tunl.*|kube-.*|ovs.*|vxlan.*|bond.*[.].*"';
+const IDLE = 'mode="idle"';
 
 /**
  * node_exporter's series for each part of a node's use (names: node_exporter collectors cpu, meminfo, pressure, netdev,
  * netclass, netstat). Refaults and memory bandwidth are not among its default series.
  */
-function expressions(range: string): Record<string, string> {
-  const per = (inner: string): string => `sum by (instance,node) (rate(${inner}[${range}]))`;
+function expressions(range: string, { copyLabels, matchers }: StoredScope): Record<string, string> {
+  const own = conditions(matchers);
+  const of = (metric: string, ...more: readonly string[]): string =>
+    `${metric}{${[...more, ...(own === "" ? [] : [own])].join(",")}}`;
+  const node = (how: string, inner: string): string =>
+    `${how} by (instance,node) (${once(inner, copyLabels)})`;
+  const per = (...selected: Parameters<typeof of>): string =>
+    node("sum", `rate(${of(...selected)}[${range}])`);
   return {
-    cpuCores: 'count by (instance,node) (node_cpu_seconds_total{mode="idle"})',
-    cpuBusyCores: per('node_cpu_seconds_total{mode!~"idle|iowait|steal|guest|guest_nice"}'),
-    stealCores: per('node_cpu_seconds_total{mode="steal"}'),
+    cpuCores: node("count", of("node_cpu_seconds_total", IDLE)),
+    cpuBusyCores: per("node_cpu_seconds_total", 'mode!~"idle|iowait|steal|guest|guest_nice"'),
+    stealCores: per("node_cpu_seconds_total", 'mode="steal"'),
     cpuWaitRatio: per("node_pressure_cpu_waiting_seconds_total"),
-    memoryTotalBytes: "sum by (instance,node) (node_memory_MemTotal_bytes)",
-    memoryAvailableBytes: "sum by (instance,node) (node_memory_MemAvailable_bytes)",
+    memoryTotalBytes: node("sum", of("node_memory_MemTotal_bytes")),
+    memoryAvailableBytes: node("sum", of("node_memory_MemAvailable_bytes")),
     memoryWaitRatio: per("node_pressure_memory_waiting_seconds_total"),
-    networkInterfaces: `count by (instance,node) (node_network_receive_bytes_total{${PHYSICAL}})`,
-    receivedBytesPerSecond: per(`node_network_receive_bytes_total{${PHYSICAL}}`),
-    sentBytesPerSecond: per(`node_network_transmit_bytes_total{${PHYSICAL}}`),
-    linkBytesPerSecond: `sum by (instance,node) (node_network_speed_bytes{${PHYSICAL}} > 0)`,
-    packets: `${per(`node_network_receive_packets_total{${PHYSICAL}}`)} + ${per(`node_network_transmit_packets_total{${PHYSICAL}}`)}`,
-    drops: `${per(`node_network_receive_drop_total{${PHYSICAL}}`)} + ${per(`node_network_transmit_drop_total{${PHYSICAL}}`)}`,
+    networkInterfaces: node("count", of("node_network_receive_bytes_total", PHYSICAL)),
+    receivedBytesPerSecond: per("node_network_receive_bytes_total", PHYSICAL),
+    sentBytesPerSecond: per("node_network_transmit_bytes_total", PHYSICAL),
+    linkBytesPerSecond: node("sum", `${of("node_network_speed_bytes", PHYSICAL)} > 0`),
+    packets: `${per("node_network_receive_packets_total", PHYSICAL)} + ${per("node_network_transmit_packets_total", PHYSICAL)}`,
+    drops: `${per("node_network_receive_drop_total", PHYSICAL)} + ${per("node_network_transmit_drop_total", PHYSICAL)}`,
     retransmits: per("node_netstat_Tcp_RetransSegs"),
     segments: per("node_netstat_Tcp_OutSegs"),
   };
@@ -39,14 +46,15 @@ export type NodeColumns = ReadonlyMap<string, ReadonlyMap<string, Float64Array>>
 export async function readNodes(
   reader: RateReader,
   grid: Grid,
-  scrapeIntervalMs: number,
+  scope: StoredScope,
   signal?: AbortSignal,
 ): Promise<NodeColumns> {
-  const range = duration(rateRangeMs(grid.stepMs, scrapeIntervalMs));
-  const names = nodeNames(await reader.gauges("node_uname_info", grid, signal));
+  const range = duration(rateRangeMs(grid.stepMs, scope.scrapeIntervalMs));
+  const uname = selector("node_uname_info", scope.matchers);
+  const names = nodeNames(await reader.gauges(uname, grid, signal));
   const nodes = new Map<string, Map<string, Float64Array>>();
   await Promise.all(
-    Object.entries(expressions(range)).map(async ([part, expression]) => {
+    Object.entries(expressions(range, scope)).map(async ([part, expression]) => {
       const series = await reader.gauges(expression, grid, signal).catch((): RateSeries[] => []);
       for (const { labels, perSecond } of series) {
         const instance = labels["instance"] ?? "";

@@ -1,16 +1,22 @@
 import { z } from "zod";
 import { EndpointOptions } from "@tradewind/core/net/endpoint/options.ts";
-import { ObjectName } from "@tradewind/core/contract/quantity.ts";
+import { ObjectName, patternedText } from "@tradewind/core/contract/quantity.ts";
 import { CustomMapping } from "./custom.ts";
 
 export const PrometheusOptions = EndpointOptions.extend({
   name: z.string().min(1).max(63).default("prometheus"),
   metrics: z
-    .enum(["auto", "istio", "linkerd", "hubble", "otel", "custom", "none"])
+    .enum(["auto", "istio", "linkerd", "hubble", "otel", "semconv", "custom", "none"])
     .default("auto")
-    .describe("Family of request metrics; auto takes the first that exists, none reads resources only."),
+    .describe(
+      "Family of request metrics; auto takes that of most services of the application, none reads resources only.",
+    ),
   custom: CustomMapping.optional().describe("Your own PromQL, with metrics: custom."),
   namespaces: z.array(ObjectName).max(100).default([]).describe("Asked for; all when empty."),
+  matchers: z
+    .record(patternedText(200, /^[a-zA-Z_][a-zA-Z0-9_]*$/), z.string().max(1_000))
+    .default({})
+    .describe("Labels that all series have, for example cluster: eu. In PromQL of your own write $matchers."),
   resources: z
     .boolean()
     .default(false)
@@ -26,7 +32,12 @@ export const PrometheusOptions = EndpointOptions.extend({
     .max(1_000_000)
     .default(20_000)
     .describe("With strategy auto: above so many bucket series the server forms the rates."),
-  scrapeIntervalSeconds: z.number().positive().max(600).default(15),
+  scrapeIntervalSeconds: z
+    .number()
+    .positive()
+    .max(600)
+    .default(15)
+    .describe("Until the real one has been measured, which takes two samples."),
   lookbackSeconds: z
     .number()
     .positive()
@@ -65,6 +76,22 @@ export const PrometheusOptions = EndpointOptions.extend({
       code: "custom",
       path: ["custom"],
       message: "custom and metrics: custom belong together",
+    });
+  }
+  const {
+    calleeLabel: _callee,
+    callerLabel: _caller,
+    latencyUnit: _unit,
+    namespaceLabel: _namespace,
+    serviceLabel: _service,
+    ...expressions
+  } = options.custom ?? {};
+  const own = Object.values(expressions);
+  if (Object.keys(options.matchers).length > 0 && own.some((text) => text?.includes("$matchers") === false)) {
+    context.addIssue({
+      code: "custom",
+      path: ["matchers"],
+      message: "write $matchers between the braces of every expression of custom, where matchers go",
     });
   }
 });

@@ -1,23 +1,34 @@
+import { labelKey } from "./api.ts";
 import type { Labels, Series } from "./api.ts";
 import type { PrometheusClient, QueryResult } from "./client.ts";
-import { counterColumn } from "./counter.ts";
+import { withoutCopies } from "./copies.ts";
+import { counterColumn, hasSeveralWriters } from "./counter.ts";
 import type { Grid } from "./grid.ts";
 import { gridEndMs, gridStartMs, indexOfEnd, unknownColumn } from "./grid.ts";
 import { readNativeHistogram } from "./native-histogram.ts";
 import type { NativeHistogram } from "./native-histogram.ts";
-import { duration, selector, summedRate } from "./promql.ts";
+import { conditions, duration, meets, once, selector, summedBy } from "./promql.ts";
 import type { Matcher } from "./promql.ts";
 import { readSamples, sampleTimeMs } from "./samples.ts";
+import type { Samples } from "./samples.ts";
 
-/** What to ask for: a stored counter, or a whole expression of per-second rates in which `$range` stands for the range. */
+/** Stored series of one metric. */
+interface StoredQuery {
+  readonly metric: string;
+  readonly matchers: readonly Matcher[];
+  /** Labels the caller needs; the others may be summed away by the server. */
+  readonly by: readonly string[];
+}
+
+export type CounterQuery = { readonly kind: "counter" } & StoredQuery;
+
+/**
+ * What to ask for: a stored counter, number or sum of the observations of a native histogram, or a whole expression of
+ * per-second rates, in which `$range` stands for the range and `$matchers` for the source's own conditions.
+ */
 export type RateQuery =
-  | {
-      readonly kind: "counter";
-      readonly metric: string;
-      readonly matchers: readonly Matcher[];
-      /** Labels the caller needs; the others may be summed away by the server. */
-      readonly by: readonly string[];
-    }
+  | CounterQuery
+  | ({ readonly kind: "histogram"; readonly part: "count" | "sum" } & StoredQuery)
   | { readonly kind: "expression"; readonly expression: string };
 
 /** A rate in each window of a grid, NaN where it is not known. */
@@ -28,6 +39,12 @@ export interface RateSeries {
   readonly silent?: Uint8Array;
 }
 
+/** A stored series as it was read. */
+export interface SampledSeries {
+  readonly labels: Labels;
+  readonly samples: Samples;
+}
+
 export interface HistogramSeries {
   readonly labels: Labels;
   /** Per second; undefined where it is not known. */
@@ -36,19 +53,29 @@ export interface HistogramSeries {
   readonly leftOut: number;
 }
 
-export interface RateSettings {
+/** Which series are read, and how they came into the store. */
+export interface StoredScope {
+  /** Conditions on all series. */
+  readonly matchers: readonly Matcher[];
+  /** Labels that tell copies of one series apart; each counts once. */
+  readonly copyLabels: readonly string[];
+  readonly scrapeIntervalMs: number;
+}
+
+export interface RateSettings extends StoredScope {
   /**
    * `samples` reads stored samples and forms the growth here: exact, also for windows as short as one scrape, at the
    * cost of every series crossing the wire. `server` lets the server form `sum by (…) (rate(…))`.
    */
   readonly strategy: "samples" | "server";
-  readonly scrapeIntervalMs: number;
   /** How old a counter's last sample before a window may be; staleness of Prometheus is 5 min, ours is shorter. */
   readonly lookbackMs: number;
+  /** What has been read already. */
+  readonly read?: { readonly query: RateQuery; readonly series: readonly SampledSeries[] } | undefined;
 }
 
 /** So many scrapes must fit into a window, or it is widened: scrapes are not punctual. */
-const SCRAPES_PER_WINDOW = 1.5;
+export const SCRAPES_PER_WINDOW = 1.5;
 
 /** `rate()` needs two samples and tolerates one missing scrape: four scrape intervals, or the window if longer. */
 export function rateRangeMs(stepMs: number, scrapeIntervalMs: number): number {
@@ -66,13 +93,41 @@ export class RateReader {
 
   async rates(query: RateQuery, grid: Grid, signal?: AbortSignal): Promise<readonly RateSeries[]> {
     if (query.kind === "counter" && this.settings.strategy === "samples") {
-      return this.fromSamples(selector(query.metric, query.matchers), grid, signal);
+      return this.fromSamples(query, grid, signal);
     }
-    const result = await this.evaluate(this.expression(query, grid), grid, signal);
-    return distinct(result.series).map((series) => ({
+    const expression = this.expression(query, grid, this.settings.copyLabels);
+    const result = await this.evaluate(expression, grid, signal);
+    return kept(query, distinct(result.series)).map((series) => ({
       labels: series.metric,
       perSecond: values(series, grid),
     }));
+  }
+
+  /** Stored samples of (fromMs, toMs]. */
+  async sampled(
+    query: CounterQuery,
+    { fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },
+    signal?: AbortSignal,
+  ): Promise<SampledSeries[]> {
+    const rangeMs = Math.ceil((toMs - fromMs) / 1_000) * 1_000;
+    const result = await this.client.query(`${this.selected(query)}[${duration(rangeMs)}]`, toMs, signal);
+    const series = kept(query, distinct(result.series)).map(({ metric, values: stored }) => ({
+      labels: metric,
+      samples: readSamples(stored ?? [], fromMs, toMs),
+    }));
+    if (series.some(({ samples }) => samples.dropped > 0)) {
+      this.client.endpoint.health.partialResultsTotal += 1;
+    }
+    return series;
+  }
+
+  /** Labels of the series that exist now, as far as they are needed; of PromQL of the user's own none are known. */
+  async labelSets(query: RateQuery, atMs: number, signal?: AbortSignal): Promise<readonly Labels[]> {
+    if (query.kind === "expression") return [];
+    const selected = this.selected(query);
+    const expression = isTranslated(query) ? `count by (${query.by.join(",")}) (${selected})` : selected;
+    const { series } = await this.client.query(expression, atMs, signal);
+    return kept(query, series).map(({ metric }) => metric);
   }
 
   /** Native histograms per second, always formed by the server: only it knows their schema changes and resets. */
@@ -82,8 +137,9 @@ export class RateReader {
     grid: Grid,
     signal?: AbortSignal,
   ): Promise<readonly HistogramSeries[]> {
-    const result = await this.evaluate(this.expression(query, grid), grid, signal);
-    return distinct(result.series).map((series) =>
+    // Copies of a histogram have its distribution: no copy has to be left out.
+    const result = await this.evaluate(this.expression(query, grid, []), grid, signal);
+    return kept(query, distinct(result.series)).map((series) =>
       Object.assign({ labels: series.metric }, histograms(series, unitSeconds, grid)),
     );
   }
@@ -97,10 +153,20 @@ export class RateReader {
     }));
   }
 
-  private expression(query: RateQuery, grid: Grid): string {
-    const rangeMs = rateRangeMs(grid.stepMs, this.settings.scrapeIntervalMs);
-    if (query.kind === "expression") return query.expression.replaceAll("$range", duration(rangeMs));
-    return summedRate(query.by, selector(query.metric, query.matchers), rangeMs);
+  private expression(query: RateQuery, grid: Grid, copyLabels: readonly string[]): string {
+    const range = duration(rateRangeMs(grid.stepMs, this.settings.scrapeIntervalMs));
+    if (query.kind === "expression") {
+      const own = conditions(this.settings.matchers);
+      return query.expression.replaceAll("$range", range).replaceAll("$matchers", own);
+    }
+    const rate = `rate(${this.selected(query)}[${range}])`;
+    const part = query.kind === "histogram" ? `histogram_${query.part}(${rate})` : rate;
+    return summedBy(isTranslated(query) ? query.by : undefined, once(part, copyLabels));
+  }
+
+  private selected(query: StoredQuery): string {
+    const { matchers } = this.settings;
+    return selector(query.metric, isTranslated(query) ? [...matchers, ...query.matchers] : matchers);
   }
 
   private async evaluate(
@@ -113,26 +179,29 @@ export class RateReader {
     return this.client.queryRange(expression, range, signal);
   }
 
-  private async fromSamples(selected: string, grid: Grid, signal?: AbortSignal): Promise<RateSeries[]> {
-    const { lookbackMs, scrapeIntervalMs } = this.settings;
+  private async fromSamples(query: CounterQuery, grid: Grid, signal?: AbortSignal): Promise<RateSeries[]> {
+    const { copyLabels, lookbackMs, read, scrapeIntervalMs } = this.settings;
     const minSpanMs = SCRAPES_PER_WINDOW * scrapeIntervalMs;
     const fromMs = Math.min(gridStartMs(grid), grid.firstEndMs - minSpanMs) - lookbackMs;
-    const toMs = gridEndMs(grid);
-    const result = await this.client.query(
-      `${selected}[${duration(Math.ceil((toMs - fromMs) / 1_000) * 1_000)}]`,
-      toMs,
-      signal,
+    const series =
+      read?.query === query
+        ? read.series
+        : await this.sampled(query, { fromMs, toMs: gridEndMs(grid) }, signal);
+    return withoutCopies(series, copyLabels).map(({ labels, samples }) =>
+      hasSeveralWriters(samples)
+        ? { labels, perSecond: unknownColumn(grid) }
+        : Object.assign({ labels }, counterColumn(samples, grid, lookbackMs, minSpanMs)),
     );
-    let dropped = 0;
-    const columns = distinct(result.series).map((series) => {
-      const samples = readSamples(series.values ?? [], fromMs, toMs);
-      dropped += samples.dropped;
-      const { perSecond, silent } = counterColumn(samples, grid, lookbackMs, minSpanMs);
-      return { labels: series.metric, perSecond, silent };
-    });
-    if (dropped > 0) this.client.endpoint.health.partialResultsTotal += 1;
-    return columns;
   }
+}
+
+/** Whether labels can be named in a question: of untranslated metrics they have dots, which each server quotes differently. */
+const isTranslated = ({ metric }: StoredQuery): boolean => !metric.includes(".");
+
+/** Series that meet the conditions that could not be part of the question. */
+function kept(query: RateQuery, series: readonly Series[]): readonly Series[] {
+  if (query.kind === "expression" || isTranslated(query)) return series;
+  return series.filter(({ metric }) => meets(metric, query.matchers));
 }
 
 /** Series with the same labels are one series: what the server said about it twice is put together. */
@@ -149,15 +218,6 @@ function distinct(series: readonly Series[]): Series[] {
     }
   }
   return [...byLabels.values()];
-}
-
-/** A text that is equal for equal labels; the metric's name does not count. */
-export function labelKey(labels: Labels, without?: string): string {
-  return Object.keys(labels)
-    .filter((label) => label !== without && label !== "__name__")
-    .sort()
-    .map((label) => `${label}\u0001${labels[label] ?? ""}`)
-    .join("\u0002");
 }
 
 const pairs = ({ value, values: many }: Series): unknown[] => many ?? (value === undefined ? [] : [value]);

@@ -2,6 +2,7 @@ import type { Labels } from "./api.ts";
 import { unknownColumn } from "./grid.ts";
 import type { Grid } from "./grid.ts";
 import { ServiceHistograms } from "./latency.ts";
+import { placedService } from "./mapping.ts";
 import type { RedMapping, ServiceKey } from "./mapping.ts";
 import { summarise } from "./bucket.ts";
 import type { HistogramSeries, RateReader, RateSeries } from "./rates.ts";
@@ -42,12 +43,14 @@ function withNamespace(mapping: RedMapping, namespace: string): RedMapping {
     (keyOf: (labels: Labels) => ServiceKey | undefined) =>
     (labels: Labels): ServiceKey | undefined => {
       const key = keyOf(labels);
-      return key === undefined ? undefined : { ...key, namespace: key.namespace ?? namespace };
+      return key && (placedService(key, namespace) ?? key);
     };
   return {
     ...mapping,
     service: placed(service),
-    ...(calls === undefined ? {} : { calls: { ...calls, caller: placed(calls.caller) } }),
+    ...(calls === undefined
+      ? {}
+      : { calls: { ...calls, caller: placed(calls.caller), callee: placed(calls.callee) } }),
   };
 }
 

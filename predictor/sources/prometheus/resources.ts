@@ -8,10 +8,10 @@ import { nodeUse, readNodes } from "./node-use.ts";
 import type { NodeColumns } from "./node-use.ts";
 import { podKey, podOwners } from "./pods.ts";
 import type { PodOwner } from "./pods.ts";
-import { duration, oneOf, selector } from "./promql.ts";
+import { duration, equal, noneOf, once, oneOf, selector } from "./promql.ts";
 import type { Matcher } from "./promql.ts";
 import { rateRangeMs } from "./rates.ts";
-import type { RateReader, RateSeries } from "./rates.ts";
+import type { CounterQuery, RateReader, RateSeries, StoredScope } from "./rates.ts";
 
 type Columns = ReadonlyMap<string, readonly RateSeries[]>;
 
@@ -24,18 +24,33 @@ export interface ResourceReading {
   readonly leftOut: number;
 }
 
+interface ResourceScope extends StoredScope {
+  readonly namespaces: readonly string[];
+}
+
+/** Containers of pods, not the sums and pauses beside them. */
+const REAL = noneOf("container", ["", "POD"]);
+
+/** CPU use of the containers of one namespace, by which it is found out how series came into the store. */
+export const cpuCounters = (namespace: string): CounterQuery => ({
+  kind: "counter",
+  metric: "container_cpu_usage_seconds_total",
+  matchers: [equal("namespace", namespace), REAL],
+  by: [],
+});
+
 /** Series of cAdvisor (kubelet) and kube-state-metrics, by what they tell. */
-function expressions(namespaces: readonly string[], range: string): Record<string, string> {
+function expressions(
+  { copyLabels, matchers, namespaces }: ResourceScope,
+  range: string,
+): Record<string, string> {
   const inside: Matcher[] = namespaces.length === 0 ? [] : [oneOf("namespace", namespaces)];
-  const of = (metric: string, ...more: Matcher[]): string => selector(metric, [...inside, ...more]);
-  const real: Matcher[] = [
-    { label: "container", operator: "!=", value: "" },
-    { label: "container", operator: "!=", value: "POD" },
-  ];
-  const resource = (value: string): Matcher => ({ label: "resource", operator: "=", value });
-  const ready: Matcher = { label: "condition", operator: "=", value: "true" };
+  const of = (metric: string, ...more: Matcher[]): string =>
+    selector(metric, [...matchers, ...inside, ...more]);
+  const resource = (value: string): Matcher => equal("resource", value);
+  const ready = equal("condition", "true");
   const rate = (metric: string, by: string, ...more: Matcher[]): string =>
-    `sum by (namespace,pod${by}) (rate(${of(metric, ...more)}[${range}]))`;
+    `sum by (namespace,pod${by}) (${once(`rate(${of(metric, ...more)}[${range}])`, copyLabels)})`;
   const last = (metric: string, by: string, ...more: Matcher[]): string =>
     `max by (namespace,pod${by}) (${of(metric, ...more)})`;
   return {
@@ -48,11 +63,11 @@ function expressions(namespaces: readonly string[], range: string): Record<strin
     deploymentReady: of("kube_deployment_status_replicas_ready"),
     statefulSetWanted: of("kube_statefulset_replicas"),
     statefulSetReady: of("kube_statefulset_status_replicas_ready"),
-    cpuUsage: rate("container_cpu_usage_seconds_total", ",container", ...real),
-    cpuPeriods: rate("container_cpu_cfs_periods_total", ",container", ...real),
-    cpuThrottledPeriods: rate("container_cpu_cfs_throttled_periods_total", ",container", ...real),
-    cpuThrottledSeconds: rate("container_cpu_cfs_throttled_seconds_total", ",container", ...real),
-    workingSet: last("container_memory_working_set_bytes", ",container", ...real),
+    cpuUsage: rate("container_cpu_usage_seconds_total", ",container", REAL),
+    cpuPeriods: rate("container_cpu_cfs_periods_total", ",container", REAL),
+    cpuThrottledPeriods: rate("container_cpu_cfs_throttled_periods_total", ",container", REAL),
+    cpuThrottledSeconds: rate("container_cpu_cfs_throttled_seconds_total", ",container", REAL),
+    workingSet: last("container_memory_working_set_bytes", ",container", REAL),
     cpuRequest: last("kube_pod_container_resource_requests", ",container", resource("cpu")),
     cpuLimit: last("kube_pod_container_resource_limits", ",container", resource("cpu")),
     memoryRequest: last("kube_pod_container_resource_requests", ",container", resource("memory")),
@@ -66,16 +81,16 @@ function expressions(namespaces: readonly string[], range: string): Record<strin
 export async function readResources(
   reader: RateReader,
   grid: Grid,
-  settings: { readonly namespaces: readonly string[]; readonly scrapeIntervalMs: number },
+  scope: ResourceScope,
   signal?: AbortSignal,
 ): Promise<ResourceReading> {
-  const range = duration(rateRangeMs(grid.stepMs, settings.scrapeIntervalMs));
-  const { podInfo: podInfoExpression = "", ...others } = expressions(settings.namespaces, range);
+  const range = duration(rateRangeMs(grid.stepMs, scope.scrapeIntervalMs));
+  const { podInfo: podInfoExpression = "", ...others } = expressions(scope, range);
   const podInfo = await reader.gauges(podInfoExpression, grid, signal);
   const columns = new Map<string, readonly RateSeries[]>([["podInfo", podInfo]]);
   let leftOut = 0;
   const [nodes] = await Promise.all([
-    readNodes(reader, grid, settings.scrapeIntervalMs, signal).catch((): NodeColumns => {
+    readNodes(reader, grid, scope, signal).catch((): NodeColumns => {
       leftOut += 1;
       return new Map();
     }),

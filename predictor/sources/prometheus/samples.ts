@@ -4,6 +4,8 @@ export interface Samples {
   readonly values: Float64Array;
   /** Samples left out: not a number, out of the asked time, or two values for one time. */
   readonly dropped: number;
+  /** Times for which there were different values. */
+  readonly clashes: number;
 }
 
 /**
@@ -24,7 +26,8 @@ export function readSamples(pairs: readonly unknown[], fromMs: number, toMs: num
     values.push(value);
   }
   const dropped = pairs.length - times.length;
-  if (sorted) return { timesMs: Float64Array.from(times), values: Float64Array.from(values), dropped };
+  if (sorted)
+    return { timesMs: Float64Array.from(times), values: Float64Array.from(values), dropped, clashes: 0 };
   return withoutTwins(times, values, dropped);
 }
 
@@ -33,6 +36,7 @@ function withoutTwins(times: readonly number[], values: readonly number[], alrea
   const keptTimes: number[] = [];
   const keptValues: number[] = [];
   let dropped = alreadyDropped;
+  let clashes = 0;
   for (let at = 0; at < order.length;) {
     const timeMs = times[order[at] ?? 0] ?? 0;
     const value = values[order[at] ?? 0] ?? 0;
@@ -47,10 +51,11 @@ function withoutTwins(times: readonly number[], values: readonly number[], alrea
       dropped += next - at - 1;
     } else {
       dropped += next - at;
+      clashes += 1;
     }
     at = next;
   }
-  return { timesMs: Float64Array.from(keptTimes), values: Float64Array.from(keptValues), dropped };
+  return { timesMs: Float64Array.from(keptTimes), values: Float64Array.from(keptValues), dropped, clashes };
 }
 
 /** The time of a sample, ms; undefined when it has none. */

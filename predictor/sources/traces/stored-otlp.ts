@@ -4,6 +4,7 @@ import { SPAN_KIND } from "../../window/span.ts";
 import type { SpanKind, SpanRecord, SpanResource } from "../../window/span.ts";
 import { isUserAgentKey } from "../../window/user-agent.ts";
 import { ResourceReader } from "../otlp/resource-attributes.ts";
+import { adjustedCount } from "../otlp/trace-state.ts";
 import { hexId } from "./ids.ts";
 
 /*
@@ -34,6 +35,7 @@ const Span = z.object({
   startTimeUnixNano: nanos,
   endTimeUnixNano: nanos,
   attributes: list,
+  traceState: z.string().nullish(),
   status: z.object({ code: z.union([z.string(), z.number()]).nullish() }).nullish(),
 });
 
@@ -105,9 +107,16 @@ function readSpan(value: unknown, resource: SpanResource): SpanRecord | undefine
     kind,
     startMs: Number(startNs / 1_000n) / 1_000,
     durationMs: Number(BigInt(data.endTimeUnixNano) - startNs) / 1e6,
+    ...countOf(data.traceState),
     error: data.status?.code === 2 || data.status?.code === "STATUS_CODE_ERROR",
     ...(isRoot && { userAgent: userAgent(data.attributes ?? []) }),
   };
+}
+
+/** For how many requests a span stands, where its trace state says so. */
+export function countOf(traceState: unknown): Pick<SpanRecord, "adjustedCount"> {
+  const count = typeof traceState === "string" ? adjustedCount(traceState) : 0;
+  return count > 0 ? { adjustedCount: count } : {};
 }
 
 const KIND_BY_NAME = new Map<string, SpanKind>(Object.entries(SPAN_KIND));

@@ -88,7 +88,7 @@ describe("combineWindows", () => {
     const failed = [{ name: "jaeger", kind: "spans" }] as const;
     const combined = combineWindows(spans, gathered({ failed }), told("cart"));
     expect(combined).toEqual(spans);
-    expect(missingParts(combined, { failed }, [])).toEqual([]);
+    expect(missingParts(combined, gathered({ failed }), [])).toEqual([]);
   });
 
   it("keeps what was measured, with what is missing, when the only source of traces failed in between", () => {
@@ -100,7 +100,9 @@ describe("combineWindows", () => {
       missing: "the source 'jaeger' could not be read",
     });
     expect(combined.flows).toEqual(spans.flows);
-    expect(missingParts(combined, { failed }, [])).toEqual(["the source 'jaeger' could not be read"]);
+    expect(missingParts(combined, gathered({ failed }), [])).toEqual([
+      "the source 'jaeger' could not be read",
+    ]);
   });
 
   it("keeps the spans that came, and their miss, when those of a peer are missing", () => {
@@ -123,6 +125,32 @@ describe("combineWindows", () => {
     expect(of(combined, "cart")).toMatchObject({ requestsPerSecond: 7, replicasReady: 2 });
     expect(of(combined, "cart")?.missing).toBeUndefined();
     expect(combined.flows).toEqual(metrics.flows);
+  });
+
+  it("says what a metrics source lacks of a service that runs and that nobody else measured, and of no other", () => {
+    const missing = "main: no sample of requests of 'cart' in this window";
+    const lacking = ["cart", "stock", "gone", "ads"].map((service) => window(service, { missing }));
+    const spans = set(
+      window("cart", { replicasReady: 2 }),
+      window("stock", { requestsPerSecond: 3 }),
+      window("ads", { replicasReady: 1 }),
+    );
+    const sets = [set(...lacking), set(window("ads", { requestsPerSecond: 4 }))];
+    const combined = combineWindows(spans, gathered({ sets }), told("stock"));
+    expect(combined.windows).toEqual([
+      window("cart", { replicasReady: 2, missing }),
+      window("stock", { requestsPerSecond: 3 }),
+      window("ads", { replicasReady: 1, requestsPerSecond: 4 }),
+    ]);
+    expect(missingParts(combined, gathered({ sets }), [])).toEqual([missing]);
+  });
+
+  it("says what is wrong with the data of a source that failed for it, in the window and in the plan", () => {
+    const problem = "main: the application's services are stored of 2 clusters";
+    const failed = [{ name: "main", kind: "metrics", problem }] as const;
+    const combined = combineWindows(set(window("cart")), gathered({ failed }), told());
+    expect(of(combined, "cart")?.missing).toBe(problem);
+    expect(missingParts(combined, gathered({ failed }), [])).toEqual([problem]);
   });
 
   it("changes nothing where nothing is gathered", () => {

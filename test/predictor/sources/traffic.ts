@@ -1,4 +1,5 @@
 import { seededRng, exponential } from "@tradewind/core/values/rng.ts";
+import { traceStateOf } from "@tradewind/predictor/sources/otlp/trace-state.ts";
 import { SPAN_KIND } from "@tradewind/predictor/window/span.ts";
 import type { SpanRecord } from "@tradewind/predictor/window/span.ts";
 import type { PushedSeries } from "./prometheus/remote-write.ts";
@@ -157,6 +158,9 @@ export function jaegerTraces({ spans }: Traffic, fromMs: number, toMs: number): 
       duration: Math.round(span.durationMs * 1_000),
       tags: [
         { key: "span.kind", type: "string", value: span.kind === SPAN_KIND.server ? "server" : "client" },
+        ...(span.adjustedCount === undefined
+          ? []
+          : [{ key: "w3c.tracestate", type: "string", value: traceStateOf(span.adjustedCount) }]),
         ...(span.error === true ? [{ key: "error", type: "bool", value: true }] : []),
         ...(span.userAgent === undefined
           ? []
@@ -200,6 +204,7 @@ export function tempoTrace({ spans }: Traffic, traceId: string): unknown {
                 span.userAgent === undefined
                   ? []
                   : [{ key: "user_agent.original", value: { stringValue: span.userAgent } }],
+              ...(span.adjustedCount !== undefined && { traceState: traceStateOf(span.adjustedCount) }),
               status: span.error === true ? { code: "STATUS_CODE_ERROR" } : {},
             },
           ],

@@ -31,6 +31,15 @@ describe("a service of several applications", () => {
       "cart",
       "shop/cart",
     ],
+    ["may be called with its namespace, as a mesh does", [SHOP, CART], undefined, "cart.shop", "shop/cart"],
+    [
+      "is of the namespace that a mesh adds to a name two have",
+      [SHOP, BANK],
+      undefined,
+      "frontend.bank",
+      "bank/b",
+    ],
+    ["may be called with the namespace that it states", [SHOP, CART], "shop", "stock.shop", "shop/cart"],
     ["that two name is nobody's", [SHOP, BANK], undefined, "frontend", ["shop/a", "bank/b"]],
     ["that nobody names and nobody runs is nobody's", [SHOP, BANK], undefined, "search", []],
   ])("%s", (_, applications, namespace, service, whose) => {

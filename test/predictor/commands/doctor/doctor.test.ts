@@ -187,6 +187,15 @@ describe("doctor", () => {
     expect(text).toBe("ok      b: answers\nPROBLEM a: is down\n        -> start it\n\n1 problem found.");
   });
 
+  it.each([
+    [["warning"], "1 warning found."],
+    [["warning", "warning", "problem"], "1 problem and 2 warnings found."],
+    [["ok"], "No problems found."],
+  ] as const)("sums up %j as '%s'", (levels, summary) => {
+    const findings = levels.map((level) => ({ subject: "a", level, message: "is so" }));
+    expect(inWords(findings, plain).split("\n").at(-1)).toBe(summary);
+  });
+
   it("ends with 1 when something must be mended and 0 otherwise, as a command", async () => {
     const run = promisify(execFile);
     const main = join(import.meta.dirname, "../../../../cli/main.ts");

@@ -147,6 +147,63 @@ describe("Gathering", () => {
   });
 });
 
+describe("sources that answer and have not all of the application", () => {
+  it("are named with what they lack: parts of traces, or request metrics of its namespace", async () => {
+    const span = {
+      traceId: "1".repeat(32),
+      spanId: "2".repeat(16),
+      name: "GET /",
+      kind: 2,
+      startTimeUnixNano: "1000000000",
+      endTimeUnixNano: "1100000000",
+    };
+    const attributes = [{ key: "service.name", value: { stringValue: "front" } }];
+    const resourceSpans = [{ resource: { attributes }, scopeSpans: [{ spans: [span] }] }];
+    const traces = await FakeServer.start((request, response) =>
+      json(
+        response,
+        request.url?.startsWith("/api/search") === true
+          ? { traces: [{ traceID: span.traceId }] }
+          : { trace: { resourceSpans }, status: "PARTIAL" },
+      ),
+    );
+    fake.series = inNamespace(mesh(), "payments", 1);
+    const application = Application.parse({
+      namespace: "shop",
+      entry: "front",
+      objective: { milliseconds: 250 },
+    });
+    const gathering = new Gathering({
+      config: SourcesConfig.parse({
+        prometheus: [{ url: fake.server.url, metrics: "istio" }],
+        tempo: [{ url: traces.url, api: "v2" }],
+      }),
+      application,
+      current: () => application,
+      windowSeconds: 10,
+      builder: new WindowBuilder({ windowSeconds: 10, namespace: "shop" }),
+      origins: new SpanOrigins(),
+      clock: systemClock,
+      log: silentLog,
+    });
+    try {
+      const endMs = Date.now();
+      const { failed } = await gathering.gather({ startMs: endMs - 10_000, endMs });
+      expect(failed).toEqual([
+        { name: "tempo", kind: "spans", problem: "tempo: the server has only a part of 1 of 1 traces" },
+        {
+          name: "prometheus",
+          kind: "metrics",
+          problem: expect.stringContaining("0 services of yours") as string,
+        },
+      ]);
+    } finally {
+      await gathering.stop();
+      await traces.stop();
+    }
+  });
+});
+
 describe("the sources of an application whose entry changes", () => {
   it("go on with the new one", async () => {
     const traces = await FakeServer.start((_request, response) => json(response, { data: [], traces: [] }));

@@ -147,6 +147,10 @@ describe("Backfill and a server in trouble", () => {
       ),
     },
   };
+  const services = {
+    status: "success",
+    data: { resultType: "vector", result: [{ metric: { service_name: "service-0" }, value: [1, "10"] }] },
+  };
   const empty = { status: "success", data: { resultType: "matrix", result: [] } };
 
   it.each([
@@ -156,7 +160,8 @@ describe("Backfill and a server in trouble", () => {
     let refusals = 0;
     server.handler = (request, response) => {
       const query = new URL(request.url ?? "", "http://x").searchParams.get("query") ?? "";
-      if (query.startsWith("count")) json(response, counts);
+      if (query.startsWith("count by (__name__)")) json(response, counts);
+      else if (query.startsWith("count")) json(response, services);
       else if (refusals < 10) {
         refusals += 1;
         refuse(response);
@@ -199,8 +204,11 @@ describe("Backfill and a server in trouble", () => {
   it("does not read what was measured live", async () => {
     const asked: number[] = [];
     server.handler = (request, response) => {
-      const { searchParams } = new URL(request.url ?? "", "http://x");
-      if (searchParams.get("query")?.startsWith("count") === true) return json(response, counts);
+      const { pathname, searchParams } = new URL(request.url ?? "", "http://x");
+      const query = searchParams.get("query") ?? "";
+      if (query.startsWith("count by (__name__)")) return json(response, counts);
+      if (query.startsWith("count")) return json(response, services);
+      if (!pathname.endsWith("query_range") && query.endsWith("]")) return json(response, empty);
       asked.push(
         Number(searchParams.get("start")),
         Number(searchParams.get("end") ?? searchParams.get("time")),
@@ -227,6 +235,7 @@ describe("Backfill and a server in trouble", () => {
     }
     await store.flush();
     await new Backfill({ source, store, windowSeconds: 15, rawDays: 2, log }).run(NOW_MS);
+    expect(asked.length).toBeGreaterThan(0);
     expect(Math.max(...asked) * 1_000).toBeLessThanOrEqual(NOW_MS - 3_600_000);
   });
 });

@@ -55,38 +55,53 @@ export class FakePrometheus {
   }
 
   private wholeAnswer(query: string, atSeconds: number): object {
-    if (query.startsWith("count by (__name__)")) return this.success("vector", this.counts(atSeconds));
-    const matched = /^([a-zA-Z_:]+)(?:\{(.*)\})?\[(\d+)s\]$/.exec(query);
-    if (matched === null) return this.success("vector", []);
-    const [, name, conditions, range] = matched;
-    const wanted = [...(conditions ?? "").matchAll(/([a-z_]+)(=~|=)"((?:[^"\\]|\\.)*)"/g)];
-    const result = this.series
-      .filter(({ labels }) => labels["__name__"] === name)
-      .filter(({ labels }) =>
-        wanted.every(([, label, operator, value]) =>
-          operator === "="
-            ? labels[label!] === value
-            : new RegExp(`^(?:${value})$`).test(labels[label!] ?? ""),
-        ),
-      )
+    const counted = /^count by \((.*?)\) \((.*)\)$/.exec(query);
+    if (counted !== null) {
+      const [, by = "", selected = ""] = counted;
+      return this.success("vector", this.counts(by.split(","), this.matching(selected), atSeconds));
+    }
+    const ranged = /^(.*)\[(\d+)s\]$/.exec(query);
+    const [, selected = query, range = "300"] = ranged ?? [];
+    const result = this.matching(selected)
       .map(({ labels, samples }) => ({
         labels,
         samples: samples.filter(([seconds]) => seconds > atSeconds - Number(range) && seconds <= atSeconds),
       }))
       .filter(({ samples }) => samples.length > 0);
+    if (ranged === null) {
+      const last = result.map(({ labels, samples }) => ({ metric: labels, value: samples.at(-1) }));
+      return this.success("vector", last);
+    }
     return this.success(
       "matrix",
       this.lie(result).map(({ labels, samples }) => ({ metric: labels, values: samples })),
     );
   }
 
-  private counts(atSeconds: number): unknown[] {
-    const names = new Map<string, number>();
-    for (const { labels } of this.series)
-      names.set(labels["__name__"]!, (names.get(labels["__name__"]!) ?? 0) + 1);
-    return [...names].map(([name, count]) => ({
-      metric: { __name__: name },
-      value: [atSeconds, String(count)],
+  /** The series that a selector means; none where it is another expression. */
+  private matching(selected: string): FakeSeries[] {
+    const parts = /^([a-zA-Z_:]*)(?:\{(.*)\})?$/.exec(selected);
+    if (parts === null) return [];
+    const [, name, conditions = ""] = parts;
+    const wanted = [...conditions.matchAll(/([a-zA-Z_]+)(=~|!~|!=|=)("(?:[^"\\]|\\.)*")/g)];
+    return this.series.filter(
+      ({ labels }) =>
+        (name === "" || labels["__name__"] === name) &&
+        wanted.every(([, label = "", operator = "", text = ""]) => {
+          const [value, own] = [JSON.parse(text) as string, labels[label] ?? ""];
+          const isMet = operator.endsWith("~") ? new RegExp(`^(?:${value})$`).test(own) : own === value;
+          return isMet !== operator.startsWith("!");
+        }),
+    );
+  }
+
+  private counts(by: readonly string[], series: readonly FakeSeries[], atSeconds: number): unknown[] {
+    const groups = Map.groupBy(series, ({ labels }) =>
+      JSON.stringify(by.flatMap((label) => (labels[label] === undefined ? [] : [[label, labels[label]]]))),
+    );
+    return [...groups].map(([key, members]) => ({
+      metric: Object.fromEntries(JSON.parse(key) as [string, string][]),
+      value: [atSeconds, String(members.length)],
     }));
   }
 

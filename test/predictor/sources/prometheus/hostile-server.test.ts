@@ -134,7 +134,9 @@ describe("PrometheusSource and a server that lies", () => {
     change((series) => (series.labels["destination_workload"] === "front" ? undefined : series));
     expect(await front()).toBeUndefined();
     fake.lie = () => [];
-    expect((await source.windows(INTERVAL, NO_RESOURCES)).windows).toEqual([]);
+    const { windows } = await source.windows(INTERVAL, NO_RESOURCES);
+    expect(windows).toMatchObject([{ service: "cart", missing: /no sample/ }]);
+    expect(windows[0]).not.toHaveProperty("requestsPerSecond");
   });
 
   it("has no rate when more than half of a service's processes fell silent", async () => {
@@ -166,7 +168,7 @@ describe("PrometheusSource and a server that lies", () => {
   ])("takes no harm from %s", async (_name, result) => {
     fake.server.handler = (request, response) => {
       const query = new URL(request.url ?? "", "http://x").searchParams.get("query") ?? "";
-      const counts = fake.answer("count by (__name__)", END_MS / 1_000);
+      const counts = fake.answer(query, END_MS / 1_000);
       json(
         response,
         query.startsWith("count by") ? counts : { status: "success", data: { resultType: "matrix", result } },

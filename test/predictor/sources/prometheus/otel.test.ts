@@ -12,9 +12,11 @@ import { NO_RESOURCES } from "@tradewind/predictor/window/resources.ts";
 import { FakePrometheus } from "./fake-prometheus.ts";
 import type { FakeSeries } from "./fake-prometheus.ts";
 
+const CLASSIC = { isNative: false, unitSeconds: 1 };
+
 describe("the span metrics of OpenTelemetry", () => {
   it("give the namespace of Kubernetes only: service_namespace is another thing", () => {
-    const ownerOf = otel([])[0]!.mapping(false).service;
+    const ownerOf = otel([])[0]!.mapping(CLASSIC).service;
     const front = { service_name: "front", service_namespace: "retail" };
     expect(ownerOf(front)).toEqual({ service: "front" });
     expect(ownerOf({ ...front, k8s_namespace_name: "shop" })).toEqual({
@@ -73,9 +75,10 @@ afterEach(async () => {
 async function windows(series: FakeSeries[]): Promise<Window[]> {
   fake.series = series;
   const settings = { strategy: "samples", scrapeIntervalMs: 5_000, lookbackMs: 60_000 } as const;
-  const reader = new RateReader(new PrometheusClient(endpoint), settings);
+  const scope = { matchers: [], copyLabels: [] };
+  const reader = new RateReader(new PrometheusClient(endpoint), { ...settings, ...scope });
   const grid = singleWindow(END_MS - 15_000, END_MS);
-  const reading = await readRed(reader, otel([])[0]!.mapping(false), grid, "shop");
+  const reading = await readRed(reader, otel([])[0]!.mapping(CLASSIC), grid, "shop");
   const all = windowsOf(reading, 0, { namespace: "shop", resources: NO_RESOURCES });
   return all
     .filter(({ namespace }) => namespace === "shop")

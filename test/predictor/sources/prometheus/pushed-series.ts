@@ -122,6 +122,50 @@ export function meshSeries(timesMs: readonly number[]): PushedSeries[] {
   });
 }
 
+/** The same series, as another Prometheus stores them that scrapes a little later. */
+export function storedBy(series: readonly PushedSeries[], replica: string, delayMs: number): PushedSeries[] {
+  return series.map(({ labels, samples = [] }) => ({
+    labels: { ...labels, prometheus_replica: replica },
+    samples: samples.map(([timeMs, value], index) => {
+      const [nextMs, next] = samples[index + 1] ?? [timeMs + 1, value];
+      return [timeMs + delayMs, value + ((next - value) * delayMs) / (nextMs - timeMs)] as const;
+    }),
+  }));
+}
+
+/** The latency of {@link meshSeries} in Istio's names as native histograms of schema 0, beside its counters. */
+export function nativeMeshSeries(timesMs: readonly number[]): PushedSeries[] {
+  const [istio] = MESHES;
+  if (istio === undefined) return [];
+  const { client, latency, requests, server } = istio;
+  const distribution = (
+    labels: Record<string, string>,
+    perSecond: number,
+    [millis, bucket]: readonly [number, number],
+  ): PushedSeries => ({
+    labels: { ...labels, __name__: latency },
+    histograms: timesMs.map((timestamp): NativeSample => {
+      const calls = Math.round((perSecond * (timestamp - (timesMs[0] ?? 0))) / 1_000);
+      return {
+        timestamp,
+        countInt: calls,
+        sum: calls * millis,
+        schema: 0,
+        zeroThreshold: 0.001,
+        zeroCountInt: 0,
+        positiveSpans: [{ offset: bucket, length: 1 }],
+        positiveDeltas: [calls],
+      };
+    }),
+  });
+  return [
+    ...meshSeries(timesMs).filter(({ labels }) => labels["__name__"] === requests),
+    distribution(server("front"), 10, [50, 6]),
+    distribution(server("cart"), 20, [10, 4]),
+    distribution(client("front", "cart"), 20, [10, 4]),
+  ];
+}
+
 /** Half of 8 calls/s in (1, 2] s, half in (2, 4] s, mean 2 s, as a native histogram of schema 0. */
 export function nativeSeries(timesMs: readonly number[]): PushedSeries[] {
   const histograms = timesMs.map((timestamp, index): NativeSample => {

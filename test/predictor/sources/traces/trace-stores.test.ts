@@ -184,6 +184,60 @@ describe("JaegerSource", () => {
   });
 
   it.each([
+    ["a list", (parts: unknown[]): string => JSON.stringify(parts)],
+    [
+      "one object on each line",
+      (parts: unknown[]): string => parts.map((part) => JSON.stringify(part)).join("\n"),
+    ],
+    [
+      "objects over several lines, with an empty one at the end",
+      (parts: unknown[]): string =>
+        `${parts.map((part) => JSON.stringify(part, undefined, 2)).join("\n\n")}\n{"result":{}}\n`,
+    ],
+    [
+      "traces without a result around them",
+      (parts: unknown[]): string =>
+        JSON.stringify((parts as { result: unknown }[]).map(({ result }) => result)),
+    ],
+  ])("reads answers of API v3 that are %s", async (_what, rendered) => {
+    const ids = [...new Set(TRAFFIC.spans.map(({ traceId }) => traceId))];
+    const parts = ids.map((id) => {
+      const { batches } = tempoTrace(TRAFFIC, id) as { batches: unknown[] };
+      return { result: { resourceSpans: batches } };
+    });
+    server.handler = (_request, response) => json(response, rendered(parts));
+    expectTruth(await windowsFrom(jaeger({ api: "v3", limit: 10_000 })));
+  });
+
+  it.each([
+    ["an error in a stream", '{"result":{}}\n{"error":{"grpcCode":8,"message":"too many"}}', /too many/],
+    ["something else", '{"data":[]}', /holds no traces/],
+    ["no object", "[7]", /not understood/],
+    ["half of an object", '{"result":{}}\n{"resu', /not understood/],
+  ])("takes %s in place of traces of API v3 for a failure, not for none", async (_what, body, words) => {
+    server.handler = (_request, response) => json(response, body);
+    await expect(jaeger({ api: "v3" }).pull(INTERVAL, () => undefined)).rejects.toMatchObject({
+      failure: "bad-reply",
+      message: words,
+    });
+  });
+
+  it.each(["v1", "v3"])("counts sampled spans up by their trace state, by API %s", async (api) => {
+    const sampled = { ...TRAFFIC, spans: TRAFFIC.spans.map((span) => ({ ...span, adjustedCount: 10 })) };
+    if (api === "v1") serveJaeger(sampled);
+    else {
+      const ids = [...new Set(TRAFFIC.spans.map(({ traceId }) => traceId))];
+      const batches = ids.flatMap((id) => (tempoTrace(sampled, id) as { batches: unknown[] }).batches);
+      server.handler = (_request, response) => json(response, { result: { resourceSpans: batches } });
+    }
+    const set = await windowsFrom(jaeger({ api, limit: 10_000 }));
+    for (const service of SERVICES) {
+      const { requestsPerSecond = 0 } = ofService(TRUTH, service);
+      expect(ofService(set, service).requestsPerSecond! / requestsPerSecond).toBeCloseTo(10, 3);
+    }
+  });
+
+  it.each([
     [
       "its name and not its uid",
       { "k8s.pod.uid": "0a1b", "k8s.pod.name": "front-1", hostname: "node-a" },
@@ -261,6 +315,53 @@ describe("TempoSource", () => {
       ofService(TRUTH, "front").requestsPerSecond!,
       6,
     );
+  });
+
+  it("counts sampled spans up by their trace state, also those of a sample of the traces", async () => {
+    serveTempo({ ...TRAFFIC, spans: TRAFFIC.spans.map((span) => ({ ...span, adjustedCount: 10 })) });
+    for (const maxTraces of [1_000, 60]) {
+      const set = await windowsFrom(tempo({ limit: 1_000, maxTraces }));
+      const { requestsPerSecond = 0 } = ofService(TRUTH, "front");
+      expect(ofService(set, "front").requestsPerSecond! / requestsPerSecond).toBeCloseTo(10, 3);
+    }
+  });
+
+  it.each([
+    ["is whole when asked again", 1, /^nothing is missing$/],
+    ["stays partial", 2, /has only a part of \d+ of \d+ traces/],
+  ])("asks again for a trace that the server calls partial: one that %s", async (_what, times, missing) => {
+    serveTempo();
+    const honest = server.handler;
+    const asked = new Map<string, number>();
+    server.handler = (request, response, body) => {
+      const { pathname } = new URL(request.url ?? "", "http://x");
+      const id = pathname.split("/").at(-1)!;
+      if (!pathname.startsWith("/api/v2/traces/")) return honest(request, response, body);
+      asked.set(id, (asked.get(id) ?? 0) + 1);
+      const trace = tempoTrace(TRAFFIC, id.padStart(32, "0")) as { batches: unknown[] };
+      const isPartial = asked.get(id)! <= times;
+      return json(response, {
+        trace: { resourceSpans: isPartial ? trace.batches.slice(-1) : trace.batches },
+        ...(isPartial && { status: "PARTIAL", message: "trace exceeds maximum size" }),
+      });
+    };
+    const source = tempo({ api: "v2", limit: 1_000, maxTraces: 1_000 });
+    const result = await source.pull(INTERVAL, () => undefined);
+    expect(result.missing ?? "nothing is missing").toMatch(missing);
+    expect(new Set(asked.values())).toEqual(new Set([2]));
+  });
+
+  it("tells the doctor of traces that the server has only in part", async () => {
+    serveTempo();
+    const honest = server.handler;
+    server.handler = (request, response, body) => {
+      if (request.url?.startsWith("/api/v2/") === true) json(response, { trace: {}, status: "PARTIAL" });
+      else honest(request, response, body);
+    };
+    expect(await tempo({ api: "v2" }).check(END_MS)).toMatchObject([
+      { level: "ok" },
+      { level: "problem", message: /5 of 5 traces are partial/, remedy: /limit/ },
+    ]);
   });
 
   it("gives nothing when most of the traces cannot be fetched, and says why", async () => {
