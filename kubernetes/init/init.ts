@@ -3,6 +3,7 @@ import { pausedInWords, recommendationTriggers } from "../workloads/recommendati
 import type { Found } from "./found.ts";
 import { guessEntry } from "./entry.ts";
 import { readBack } from "./read-back.ts";
+import type { InitFile } from "./read-back.ts";
 import { survey } from "./survey.ts";
 import type { Choice, Survey, SurveyedWorkload } from "./survey.ts";
 import { applicationYaml } from "./write-application.ts";
@@ -21,12 +22,6 @@ export interface InitOptions extends Choice {
   readonly vpa: boolean;
   /** A person has accepted that most workloads are left out for their names. */
   readonly accept: boolean;
-}
-
-/** One YAML file. */
-export interface InitFile {
-  readonly name: string;
-  readonly yaml: string;
 }
 
 export interface InitResult {

@@ -5,13 +5,18 @@ import { parseApplication } from "../application/file.ts";
 import { ScaledObject } from "../objects/autoscaler.ts";
 import { VerticalPodAutoscaler } from "../objects/vpa.ts";
 import { recommendationTriggers } from "../workloads/recommendation-triggers.ts";
-import type { InitFile } from "./init.ts";
 
 const Written = z.looseObject({
   kind: z.string(),
   metadata: z.looseObject({ name: z.string() }),
   spec: z.looseObject({}),
 });
+
+/** One YAML file. */
+export interface InitFile {
+  readonly name: string;
+  readonly yaml: string;
+}
 
 /**
  * Reads what was written as kubectl and Tradewind do.

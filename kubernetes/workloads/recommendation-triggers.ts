@@ -1,4 +1,4 @@
-import type { HorizontalPodAutoscaler, Pause, ScaledObject } from "../objects/autoscaler.ts";
+import type { Autoscaler, HorizontalPodAutoscaler, Pause, ScaledObject } from "../objects/autoscaler.ts";
 
 /** A ScaledObject that asks Tradewind for a service's replicas, and what KEDA made of it. */
 export interface RecommendationTrigger {
@@ -42,30 +42,34 @@ export function recommendationTriggers(
   for (const each of horizontalPodAutoscalers) {
     if (each.scaledObject !== undefined) made.set(key(each.namespace, each.scaledObject), each);
   }
+  const scalers = scalersByTarget(scaledObjects, horizontalPodAutoscalers);
   return scaledObjects
     .flatMap((each) => {
-      const rivals = [
-        ...horizontalPodAutoscalers
-          .filter(({ scaledObject }) => scaledObject !== each.name)
-          .map((hpa) => ({ ...hpa, kind: "HPA" })),
-        ...scaledObjects
-          .filter(({ uid }) => uid !== each.uid)
-          .map((other) => ({ ...other, kind: "ScaledObject" })),
-      ].filter(
-        ({ namespace, scaledObject, target, kind }) =>
-          namespace === each.namespace &&
-          target.kind === each.target.kind &&
-          target.name === each.target.name &&
-          // An HPA that another ScaledObject made is named by that.
-          (kind === "ScaledObject" || scaledObject === undefined),
-      );
-      return triggersOf(
-        each,
-        made.get(key(each.namespace, each.name)),
-        rivals.map(({ kind, name }) => `${kind} '${name}'`),
-      );
+      const own = `ScaledObject '${each.name}'`;
+      const rivals = (scalers.get(targetKey(each)) ?? []).filter((name) => name !== own);
+      return triggersOf(each, made.get(key(each.namespace, each.name)), rivals);
     })
     .sort((a, b) => (key(a.namespace, a.scaledObject.name) < key(b.namespace, b.scaledObject.name) ? -1 : 1));
+}
+
+const targetKey = ({ namespace, target }: Pick<Autoscaler, "namespace" | "target">): string =>
+  `${namespace}/${target.kind}/${target.name}`;
+
+/** What scales each workload, `HPA 'cart'`; an HPA that a ScaledObject made goes by the name of that. */
+function scalersByTarget(
+  scaledObjects: readonly ScaledObject[],
+  horizontalPodAutoscalers: readonly HorizontalPodAutoscaler[],
+): ReadonlyMap<string, readonly string[]> {
+  const scalers = new Map<string, string[]>();
+  const add = (autoscaler: Autoscaler, kind: string): void => {
+    const place = targetKey(autoscaler);
+    const names = scalers.get(place) ?? [];
+    names.push(`${kind} '${autoscaler.name}'`);
+    scalers.set(place, names);
+  };
+  for (const each of horizontalPodAutoscalers) if (each.scaledObject === undefined) add(each, "HPA");
+  for (const each of scaledObjects) add(each, "ScaledObject");
+  return scalers;
 }
 
 function triggersOf(

@@ -1,11 +1,14 @@
 import type { GuardLimits } from "@tradewind/core/contract/recommendation.ts";
 import type { Wish } from "@tradewind/core/contract/plan.ts";
 import { decide } from "@tradewind/exporter/decide/decide.ts";
-import { recommendationOf } from "@tradewind/exporter/keep/recommendation.ts";
+import { answeredReplicas, recommendationOf } from "@tradewind/exporter/keep/recommendation.ts";
 import { describe, expect, it } from "vitest";
 import { NO_LIMITS, wishOf } from "../wish.ts";
 
-function recommended(changes: Partial<Wish>, limits: GuardLimits = NO_LIMITS) {
+const recommended = (changes: Partial<Wish>, limits?: GuardLimits) =>
+  recommendationOf(decided(changes, limits));
+
+function decided(changes: Partial<Wish>, limits: GuardLimits = NO_LIMITS) {
   const plan = { application: "hotel", sequence: 1, predictorStartedAtMs: 0, plannedAtMs: 1_000_000 };
   const rules = {
     exporterStartedAtMs: 0,
@@ -15,8 +18,20 @@ function recommended(changes: Partial<Wish>, limits: GuardLimits = NO_LIMITS) {
   };
   const decision = decide(wishOf(changes), plan, { exporterStartedAtMs: 0 }, rules);
   if ("refusal" in decision) throw new Error(decision.refusal.reason.code);
-  return recommendationOf(decision.record);
+  return decision.record;
 }
+
+describe("a service whose ScaledObject is paused", () => {
+  const replicasFor = (scalingPaused: { scalingPaused?: true }) => {
+    const { observed } = wishOf();
+    return answeredReplicas(decided({ allocation: { replicas: 5 }, observed: { ...observed, ...scalingPaused } }));
+  };
+
+  it("is in mode observe: KEDA is answered what runs", () => {
+    expect(replicasFor({})).toBe(5);
+    expect(replicasFor({ scalingPaused: true })).toBe(3);
+  });
+});
 
 const advice = { cpuCores: 0.25, memoryBytes: 130e6 };
 

@@ -57,6 +57,30 @@ function fill(fake: FakeApiServer): void {
 }
 
 describe("the workloads of a cluster", () => {
+  it("include Rollouts with the pods of their ReplicaSets, and what is paused", async () => {
+    const { fake, watch, list } = await cluster();
+    fake.put(RESOURCES.deployments, deployment("cart", { replicas: 0, podLabels: { tier: "back" } }));
+    fake.put(RESOURCES.rollouts, {
+      metadata: { name: "cart-canary", namespace: "shop", uid: "rollout-cart" },
+      spec: { replicas: 2, workloadRef: { apiVersion: "apps/v1", kind: "Deployment", name: "cart" } },
+      status: { readyReplicas: 1 },
+    });
+    fake.put(RESOURCES.scaledObjects, {
+      metadata: { name: "cart", namespace: "shop", annotations: { "autoscaling.keda.sh/paused": "true" } },
+      spec: { scaleTargetRef: { kind: "Rollout", name: "cart-canary" }, triggers: [] },
+    });
+    const set = replicaSet("cart-canary-abc12", "cart");
+    const ownerReferences = [{ kind: "Rollout", name: "cart-canary", uid: "rollout-cart", controller: true }];
+    fake.put(RESOURCES.replicaSets, { ...set, metadata: { ...set.metadata, ownerReferences } });
+    const owner = { kind: "ReplicaSet", name: "cart-canary-abc12", uid: "replicaset-cart-canary-abc12" };
+    fake.put(RESOURCES.pods, pod("cart-canary-abc12-1", { owner }));
+    watch.start();
+    await waitUntil(() => list()?.workloads[0]?.pods.length === 1 && list()?.workloads[0]?.scalingPaused === true);
+    expect(WorkloadList.parse(list()).workloads).toMatchObject([
+      { kind: "Rollout", name: "cart-canary", replicasWanted: 2, replicasReady: 1, scalingPaused: true },
+    ]);
+  });
+
   it("come with their pods, containers, sizes and starts", async () => {
     const { fake, watch, list } = await cluster();
     fill(fake);

@@ -115,7 +115,7 @@ describe("in-place resize", () => {
     const { exporter, fake } = await cluster(["inPlaceResize"]);
     prepare?.(fake);
     await exporter(plan([wish(wished)], changes));
-    await until("all watches", () => fake.openWatches >= 6);
+    await until("all watches", () => fake.openWatches >= 7);
     const rounds = fake.calls.length;
     await until("some renewals of the lease", () => fake.calls.length > rounds + 5);
     expect(fake.calls.some(({ resource }) => resource === "pods/resize")).toBe(false);
@@ -125,7 +125,7 @@ describe("in-place resize", () => {
     const { exporter, fake } = await cluster(["inPlaceResize"]);
     fake.failNext(1_000, 403, { matches: ({ resource }) => resource === "horizontalpodautoscalers" });
     await exporter(plan([wish()]));
-    await until("all other watches", () => fake.openWatches >= 5);
+    await until("all other watches", () => fake.openWatches >= 6);
     const rounds = fake.calls.length;
     await until("some renewals of the lease", () => fake.calls.length > rounds + 5);
     expect(fake.calls.some(({ resource }) => resource === "pods/resize")).toBe(false);

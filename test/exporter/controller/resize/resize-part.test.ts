@@ -11,7 +11,7 @@ import { waitUntil } from "../../../wait-until.ts";
 import { runningExporter } from "../../running-exporter.ts";
 import { planOf, wishOf } from "../../wish.ts";
 
-const WATCHES = 6;
+const WATCHES = 7;
 
 it("a pod that was refused another size is left alone also after a time in which its workload was not known", async () => {
   const { client, clock, fake, namespaces } = await watchedShop(["workloads", "inPlaceResize"], {

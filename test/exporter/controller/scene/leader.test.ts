@@ -42,7 +42,7 @@ describe("the leading exporter", () => {
     const { exporter, fake } = await cluster(["status"]);
     const { metrics } = await exporter(plan([wish()]));
     await until("a leader", async () => (await metrics()).includes("tradewind_leader 1"));
-    await until("watches", () => fake.openWatches >= 6);
+    await until("watches", () => fake.openWatches >= 7);
     expect(await metrics()).not.toContain("tradewind_leader_failures_total{");
     fake.put(RESOURCES.applications, application);
     await until("a status", () => statusOf(fake) !== undefined);
@@ -93,7 +93,7 @@ describe("the leading exporter", () => {
   it("tells changes on the workload, once", async () => {
     const { exporter, fake } = await cluster(["events"]);
     const { predictor } = await exporter(plan([wish()]));
-    await until("watches", () => fake.openWatches >= 6);
+    await until("watches", () => fake.openWatches >= 7);
     await until(
       "the first look",
       () => fake.calls.filter(({ resource }) => resource === "leases").length > 3,
@@ -115,6 +115,22 @@ describe("the leading exporter", () => {
     await until("the third plan", () => predictor.requests() > 10);
     expect(fake.list(RESOURCES.events)).toHaveLength(1);
     expect(fake.refused).toEqual([]);
+  });
+
+  it("writes an event on a ScaledObject that is paused, and none of changes that nobody carries out", async () => {
+    const { exporter, fake } = await cluster(["events"]);
+    const object = scaledObject([ASKS_TRADEWIND]);
+    const annotations = { "autoscaling.keda.sh/paused": "true" };
+    fake.put(RESOURCES.scaledObjects, { ...object, metadata: { ...object.metadata, annotations } });
+    const { predictor } = await exporter(plan([wish()]));
+    const [event] = await until("an event", () => {
+      const all = fake.list(RESOURCES.events);
+      return all.length > 0 ? all : undefined;
+    });
+    expect(event).toMatchObject({ reason: "ScalingPaused", regarding: { kind: "ScaledObject", name: "search" } });
+    predictor.serve(plan([wish({ allocation: { replicas: 9 } })], { sequence: 2 }));
+    await until("the second plan", () => predictor.requests() > 10);
+    expect(fake.list(RESOURCES.events)).toHaveLength(1);
   });
 
   it("writes an event on a ScaledObject whose HPA lost the trigger, once while it lasts", async () => {

@@ -9,7 +9,7 @@ describe("what the leader knows of a service", () => {
     const list = { recommendations: [] } as unknown as Parameters<typeof makeScene>[0];
     const scalePoints = () => makeScene(list, [], namespaces, clock).service("shop", "search")?.scalePoints;
     namespaces.want(["shop"]);
-    await waitUntil(() => scalePoints()?.length === 0 && fake.openWatches === 5);
+    await waitUntil(() => scalePoints()?.length === 0 && fake.openWatches === 6);
     fake.failNext(1_000, 403, { matches: ({ resource }) => resource === "horizontalpodautoscalers" });
     fake.dropWatches();
     await waitUntil(() => fake.calls.some(({ status }) => status === 403));

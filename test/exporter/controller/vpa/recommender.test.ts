@@ -91,7 +91,7 @@ describe("the recommender tradewind", () => {
     const { exporter, fake } = await cluster(["vpa", "events"]);
     fake.put(RESOURCES.verticalPodAutoscalers, vpa());
     const { predictor } = await exporter(plan([wish()], { mode: "observe" }));
-    await until("watches", () => fake.openWatches >= 6);
+    await until("watches", () => fake.openWatches >= 7);
     predictor.serve(plan([wish({ allocation: { replicas: 9 } })], { mode: "observe", sequence: 2 }));
     const rounds = fake.calls.length;
     await until("some renewals of the lease", () => fake.calls.length > rounds + 5);

@@ -72,6 +72,25 @@ describe("doctor in a cluster", () => {
     expect(await said()).toEqual(["ok: 1 ask Tradewind, and 1 HPAs read what it recommends"]);
   });
 
+  it("names a trigger that multiplies, a second autoscaler, and a pause, with who owns the object", async () => {
+    const { fake, look } = await cluster(ALL);
+    const object = scaledObject([{ ...ASKS_TRADEWIND, metricType: "Value" }]);
+    const annotations = {
+      "autoscaling.keda.sh/paused-replicas": "5",
+      "argocd.argoproj.io/tracking-id": "shop:keda.sh/ScaledObject:shop/search",
+    };
+    fake.put(RESOURCES.scaledObjects, { ...object, metadata: { ...object.metadata, annotations } });
+    fake.put(RESOURCES.horizontalPodAutoscalers, {
+      metadata: { name: "by-hand", namespace: "shop" },
+      spec: { scaleTargetRef: { kind: "Deployment", name: "search" }, maxReplicas: 4 },
+    });
+    expect((await look({ workloads: "kubernetes:shop" })).slice(1)).toEqual([
+      expect.stringMatching(/^problem: the trigger has metricType Value, .* -> .*AverageValue, where Argo CD application 'shop' has it from/),
+      expect.stringMatching(/^problem: Deployment 'search' is scaled by HPA 'by-hand' too/),
+      expect.stringMatching(/^warning: KEDA is paused at 5 replicas: .* -> remove the annotation autoscaling.keda.sh\/paused-replicas/),
+    ]);
+  });
+
   it("says nothing of ScaledObjects where KEDA is not installed", async () => {
     const { fake, look } = await cluster(ALL);
     fake.uninstall(RESOURCES.scaledObjects);
