@@ -1,4 +1,3 @@
-import type { ServerResponse } from "node:http";
 import type { Inventory } from "@tradewind/core/contract/snapshot.ts";
 import { freeDescriptors } from "@tradewind/core/net/descriptors.ts";
 import { describeError } from "@tradewind/core/values/errors.ts";

@@ -1,7 +1,7 @@
 import { mean } from "@tradewind/core/values/statistics.ts";
 import { readFileSync, writeFileSync } from "node:fs";
 import type { Actuators } from "@tradewind/simulator/contenders/contender.ts";
-import type { PlantReport, PolicyReport } from "./report.ts";
+import type { PlantReport } from "./report.ts";
 import type { Estimate } from "./statistics.ts";
 
 const marks = (actuators: Actuators): readonly [string, string] => [
@@ -78,7 +78,7 @@ const rounded = (_key: string, value: unknown): unknown =>
 
 function figuresOf(plants: readonly PlantReport[], seeds: readonly number[]): string {
   const lines = plants.map(({ name, policies }) => {
-    const rows = policies.map(({ differenceTo, parameters, seeds: _seeds, ...figures }) =>
+    const rows = policies.map(({ differenceTo: _differenceTo, parameters: _parameters, seeds: _seeds, ...figures }) =>
       JSON.stringify(figures, rounded),
     );
     return `{"name": ${JSON.stringify(name)}, "policies": [\n${rows.join(",\n")}\n]}`;

@@ -15,7 +15,6 @@ import { AgentReadings } from "./agent-readings.ts";
 import { AskedAgents } from "./ask-agents.ts";
 import { silenceLimitMs } from "./silence.ts";
 import { knownOf, SilentPlans } from "./silent-plans.ts";
-import type { Known } from "./silent-plans.ts";
 import type { StudentShelf } from "./student-shelf.ts";
 
 /** Of an application of which no plan has come since the start. s */

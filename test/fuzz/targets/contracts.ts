@@ -127,14 +127,6 @@ const APPLICATION = {
   prices: { cpuCoreHour: 0.03, memoryGigabyteHour: 0.004 },
 };
 
-const COMPONENT = { supported: true, value: 0.3, source: "others-share+psi" };
-const INTERFERENCE = {
-  cpu: COMPONENT,
-  memoryCapacity: COMPONENT,
-  memoryBandwidth: { supported: false },
-  network: COMPONENT,
-};
-
 const SNAPSHOT = snapshot(
   [
     {

@@ -6,7 +6,6 @@ import { negotiate } from "@tradewind/agent/expose/format.ts";
 import { COMMANDS } from "../../../cli/commands.ts";
 import { formatListen, parseListen } from "@tradewind/predictor/sources/otlp/listen-address.ts";
 import { pick } from "../engine/draw.ts";
-import { ByteMutator } from "../engine/bytes.ts";
 import {
   attempt,
   attemptAsync,
@@ -17,7 +16,7 @@ import {
   never,
 } from "../engine/oracle.ts";
 import type { Target } from "../engine/target.ts";
-import { bytesTarget, textTarget } from "./kinds.ts";
+import { textTarget } from "./kinds.ts";
 
 const isRangeError = (error: unknown): boolean => error instanceof RangeError;
 
