@@ -5,6 +5,7 @@ import type { ApprovalContext, CalendarChange, Change, SizeChange } from "@trade
 import type { Calendar } from "@tradewind/core/contract/calendar.ts";
 import type { Allocation, Plan, Wish } from "@tradewind/core/contract/plan.ts";
 import type { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
+import { fairlyCut } from "@tradewind/core/fair-share.ts";
 import { contentHash } from "@tradewind/core/hash.ts";
 import { TradewindError } from "@tradewind/core/errors.ts";
 import { Turns } from "@tradewind/core/turns.ts";
@@ -323,7 +324,8 @@ export class ChangeQueue {
     for (const change of after) this.#changes.set(change.id, change);
     for (const change of this.list()) if (!isShown(change, nowMs)) this.#changes.delete(change.id);
     const ended = this.list().filter((change) => !isOpen(change, nowMs));
-    for (const { id } of ended.slice(MOST_CHANGES)) this.#changes.delete(id);
+    const shown = new Set(fairlyCut(ended, ({ namespace }) => namespace, MOST_CHANGES));
+    for (const change of ended) if (!shown.has(change)) this.#changes.delete(change.id);
   }
 }
 

@@ -1,7 +1,9 @@
+import type { SharedName } from "@tradewind/core/contract/application-list.ts";
 import type { RecommendationList } from "@tradewind/core/contract/recommendation.ts";
 import { severityOf } from "@tradewind/core/contract/standing.ts";
 import type { Condition, ConditionType } from "@tradewind/kubernetes/crd/status.ts";
 import type { ReadPlan } from "../source/read-plan.ts";
+import { nameProblem } from "./shared-names.ts";
 
 /** What conditions are judged by. */
 export interface Judged {
@@ -9,6 +11,7 @@ export interface Judged {
   readonly header: ReadPlan["header"] | undefined;
   /** What is wrong with the newest configuration of the application. */
   readonly problem?: string | undefined;
+  readonly sharedNames?: readonly SharedName[] | undefined;
 }
 
 type Verdict = Pick<Condition, "status" | "reason" | "message">;
@@ -83,7 +86,9 @@ function causeOf({ cause }: ReadPlan["header"]): string {
     : `; most likely cause: '${cause.service}' (${cause.type}), 'tradewind explain' says why`;
 }
 
-function dataComplete({ header, list }: Judged): Verdict {
+function dataComplete({ header, list, sharedNames }: Judged): Verdict {
+  const names = nameProblem(sharedNames);
+  if (names !== undefined) return no(names.reason, names.message);
   if (header?.complete === false) {
     return no("TrafficNotSeen", `${notSeen(header)}; nothing is taken away meanwhile`);
   }

@@ -52,7 +52,7 @@ export class StatusPart implements LeaderPart {
 
   private async reconcileOne(
     resource: ApplicationObject,
-    { header, list, problem, reading }: SceneApplication,
+    { header, list, problem, reading, sharedNames }: SceneApplication,
     scene: Scene,
     signal: AbortSignal,
   ): Promise<void> {
@@ -62,6 +62,7 @@ export class StatusPart implements LeaderPart {
       list,
       header,
       problem,
+      sharedNames,
       prices: resource.spec.prices,
       workloadOf: scene.service,
       generation: generationInUse(resource, reading),

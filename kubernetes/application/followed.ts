@@ -2,6 +2,7 @@ import type { Clock } from "@tradewind/core/clock.ts";
 import { applicationKey } from "@tradewind/core/contract/application-list.ts";
 import type { ApplicationState } from "@tradewind/core/contract/application-list.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
+import { fairlyCut } from "@tradewind/core/fair-share.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import type { ApiClient } from "../client/client.ts";
 import type { WatchObserver } from "../watch/reflector.ts";
@@ -13,7 +14,7 @@ import { ApplicationResources } from "./resources.ts";
 import { pathsOf, requireCluster } from "./sources.ts";
 import type { ApplicationSource } from "./sources.ts";
 
-/** More applications of one process are not planned: each exporter keeps a connection for each of them. */
+/** More applications of one process are not planned: each exporter keeps a connection for each of them. Namespaces share them. */
 export const MOST_APPLICATIONS = 50;
 /** Deleted applications whose names are remembered. */
 const MOST_DELETED = 1_000;
@@ -147,13 +148,23 @@ function followed(entries: readonly ApplicationEntry[]): FollowedApplication[] {
   const byOrigin = new Map(entries.map((entry) => [entry.origin, entry]));
   const sorted = [...byOrigin.values()].sort((a, b) => (a.origin < b.origin ? -1 : 1));
   const first = new Map<string, string>();
-  return sorted.map((entry) => standing(entry, first));
+  for (const { application, origin } of sorted) {
+    const key = application && applicationKey(application);
+    if (key !== undefined && !first.has(key)) first.set(key, origin);
+  }
+  const unique = sorted.filter(
+    ({ application, origin }) => application && first.get(applicationKey(application)) === origin,
+  );
+  const namespaceOf = ({ application }: ApplicationEntry): string => application?.namespace ?? "";
+  const planned = new Set(fairlyCut(unique, namespaceOf, MOST_APPLICATIONS));
+  return sorted.map((entry) => standing(entry, first, planned.has(entry)));
 }
 
-/** @param first by key the origins of those before it, which it joins where it is planned */
+/** @param first of each key the origin that counts @param hasPlace it is among those that one release plans */
 function standing(
   { annotated, application, generation, origin, place, problem }: ApplicationEntry,
-  first: Map<string, string>,
+  first: ReadonlyMap<string, string>,
+  hasPlace: boolean,
 ): FollowedApplication {
   const known = application ?? place;
   const names = known && { namespace: known.namespace, name: known.name };
@@ -166,15 +177,14 @@ function standing(
   if (application === undefined) return invalid(problem ?? "it has no valid configuration");
   const key = applicationKey(application);
   const other = first.get(key);
-  if (other !== undefined) {
+  if (other !== undefined && other !== origin) {
     return invalid(`application '${key}' is also configured by ${other}: give one of them another name`);
   }
-  if (first.size >= MOST_APPLICATIONS) {
+  if (!hasPlace) {
     return invalid(
-      `at most ${MOST_APPLICATIONS} applications are planned by one release: install another one for the rest`,
+      `at most ${MOST_APPLICATIONS} applications are planned by one release, as many of each namespace: install another one for the rest`,
     );
   }
-  first.set(key, origin);
   return {
     origin,
     state: "planned",
