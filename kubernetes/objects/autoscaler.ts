@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { ListOf } from "./bounded.ts";
 import { Controller, Identity, StringMap } from "./metadata.ts";
 
 /** What scales a workload, and between which bounds. */
@@ -13,6 +14,9 @@ export interface Autoscaler {
   /** The ScaledObject that made it. */
   readonly scaledObject: string | undefined;
 }
+
+/** Metrics of an HPA, triggers of a ScaledObject. */
+const MOST_METRICS = 250;
 
 const Replicas = z.number().int().min(0).nullish();
 
@@ -35,11 +39,11 @@ export const HorizontalPodAutoscaler = z
       scaleTargetRef: z.object({ kind: z.string(), name: z.string() }),
       minReplicas: Replicas,
       maxReplicas: z.number().int().min(0),
-      metrics: z.array(Metric).nullish(),
+      metrics: ListOf(Metric, MOST_METRICS),
     }),
   })
   .transform(({ metadata: { name, namespace, ownerReferences }, spec }): HorizontalPodAutoscaler => {
-    const sources = (spec.metrics ?? []).flatMap(({ resource, containerResource }) => [
+    const sources = spec.metrics.flatMap(({ resource, containerResource }) => [
       resource,
       containerResource,
     ]);
@@ -53,7 +57,7 @@ export const HorizontalPodAutoscaler = z
       maxReplicas: spec.maxReplicas,
       utilisationOf: (["cpu", "memory"] as const).filter((resource) => isAgainst(resource)),
       scaledObject: ownerReferences?.kind === "ScaledObject" ? ownerReferences.name : undefined,
-      externalMetrics: (spec.metrics ?? []).flatMap(({ external }) => external?.metric.name ?? []),
+      externalMetrics: spec.metrics.flatMap(({ external }) => external?.metric.name ?? []),
     };
   });
 
@@ -76,12 +80,12 @@ export const ScaledObject = z
       scaleTargetRef: z.object({ kind: z.string().nullish(), name: z.string() }),
       minReplicaCount: Replicas,
       maxReplicaCount: Replicas,
-      triggers: z.array(Trigger).nullish(),
+      triggers: ListOf(Trigger, MOST_METRICS),
     }),
   })
   .transform(({ metadata: { name, namespace, uid }, spec }): ScaledObject => {
     const { kind, name: targetName } = spec.scaleTargetRef;
-    const triggers = spec.triggers ?? [];
+    const { triggers } = spec;
     return {
       namespace,
       name,

@@ -2,6 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
 import { systemClock } from "@tradewind/core/clock.ts";
 import type { Clock } from "@tradewind/core/clock.ts";
+import { safely } from "@tradewind/core/config.ts";
 import { describeError, TradewindError } from "@tradewind/core/errors.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import { retryDelayMs } from "@tradewind/core/retry-delay.ts";
@@ -62,6 +63,8 @@ const TIMINGS: ReflectorTimings = {
 const PAGE_SIZE = 500;
 const MAX_ITEMS = 100_000;
 const SHORT_WATCH_MS = 1_000;
+/** Namespaces of which something is said once. */
+const MOST_SAID = 1_000;
 const MAX_LINE_BYTES = 8 * 2 ** 20;
 const METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
 const METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
@@ -111,7 +114,8 @@ export class Reflector<Item> {
   /** Monotonic time until which the copy is known to be true while it is not current. */
   private trueAtMs = Number.NEGATIVE_INFINITY;
   private resourceVersion: string | undefined;
-  private skippedBefore = false;
+  /** Namespaces of which it was said that an object is left out. */
+  private readonly skippedIn = new Set<string>();
   private failures = 0;
 
   constructor(options: ReflectorOptions<Item>) {
@@ -244,7 +248,7 @@ export class Reflector<Item> {
   /** An object that cannot be understood is left out, and an older state of it with it. */
   private put(into: Map<string, Item>, object: unknown): void {
     const named = Named.safeParse(object);
-    const parsed = this.options.schema.safeParse(object);
+    const parsed = safely(this.options.schema, object);
     const key = named.success
       ? objectKey(named.data.metadata.namespace, named.data.metadata.name)
       : undefined;
@@ -254,8 +258,9 @@ export class Reflector<Item> {
     }
     if (key !== undefined) into.delete(key);
     this.options.observer?.itemSkipped(this.place.resource.plural);
-    if (this.skippedBefore) return;
-    this.skippedBefore = true;
+    const namespace = named.data?.metadata.namespace ?? "";
+    if (this.skippedIn.has(namespace) || this.skippedIn.size >= MOST_SAID) return;
+    this.skippedIn.add(namespace);
     const [issue] = parsed.error?.issues ?? named.error?.issues ?? [];
     const problem = `${issue?.path.map(String).join(".") ?? ""}: ${issue?.message ?? ""}`;
     this.options.log.warn({ resource: describePlace(this.place), key, problem }, "an object is left out");

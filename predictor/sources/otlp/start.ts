@@ -1,9 +1,9 @@
+import { AccessTokens } from "@tradewind/core/access-tokens.ts";
 import type { Clock } from "@tradewind/core/clock.ts";
 import { describeError } from "@tradewind/core/errors.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import { ReloadingTls } from "@tradewind/core/reloading-tls.ts";
 import type { TlsFiles, TlsObserver } from "@tradewind/core/reloading-tls.ts";
-import { TokenFile } from "@tradewind/core/token-file.ts";
 import type { BatchExchange } from "./exchange.ts";
 import { startOtlpGrpcReceiver } from "./grpc-receiver.ts";
 import type { ReceiverMetrics } from "./metrics.ts";
@@ -44,7 +44,7 @@ export async function startReceivers(parts: ReceiversParts): Promise<Record<stri
   const tls = otlpTls && (await ReloadingTls.open(otlpTls, { log, observer: metrics.tls("otlp") }));
   ends.push(() => tls?.stop());
   const reread = { monotonicMs: () => clock.monotonicMs(), log };
-  const tokens = otlpTokenFile === undefined ? undefined : new TokenFile(otlpTokenFile, reread);
+  const tokens = otlpTokenFile === undefined ? undefined : new AccessTokens(otlpTokenFile, reread);
   const onError = (error: unknown): void =>
     log.error({ problem: describeError(error) }, "spans could not be taken");
   const { maxSenderBytesPerSecond, maxSenderSpansPerSecond } = section;

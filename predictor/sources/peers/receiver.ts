@@ -1,5 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { senderAddress } from "@tradewind/core/connection-limits.ts";
+import { CostMeter } from "@tradewind/core/cost-meter.ts";
 import { addressOf, closeHttp, listenHttp, plainOrSecure } from "@tradewind/core/http-server.ts";
 import type { ReloadingTls } from "@tradewind/core/reloading-tls.ts";
 import { parseListen } from "../otlp/listen-address.ts";
@@ -18,8 +20,13 @@ export interface PeerReceiverOptions {
   readonly onMessage: (message: PeerMessage, body: Uint8Array, host: string) => Promise<PeerAnswer["result"]>;
   /** What the policies remember, for a peer that has just started; undefined where that is nothing. */
   readonly state: () => string | undefined;
+  /** Whether a message came before: whoever captured one can send it again. */
+  readonly isRepeated: (message: PeerMessage) => boolean;
+  /** Called for each of these. Its body is not read. */
+  readonly onRepeated: () => void;
   /** Called for every request that does not prove that its sender knows the secret. */
   readonly onStranger: () => void;
+  readonly monotonicMs: () => number;
 }
 
 export interface PeerReceiver {
@@ -35,6 +42,11 @@ const MAX_BODIES = 16;
 /** Connections that have not proved anything; of more the oldest is closed. */
 const MAX_STRANGERS = 32;
 const MAX_CONNECTIONS = 128;
+/** What requests that bring nothing new may cost: a tenth of a core, 2 s of it at once. Batches of peers are not charged. */
+const COST_LIMITS = { share: 0.1, burstSeconds: 2 };
+/** Of a request that is refused, with its connection, which ends; and of putting together what the policies remember. */
+const REFUSAL_SECONDS = 1e-3;
+const STATE_SECONDS = 0.02;
 const MAX_HEADER_BYTES = 8_192;
 const HEADERS_TIMEOUT_MS = 5_000;
 const REQUEST_TIMEOUT_MS = 10_000;
@@ -57,8 +69,9 @@ export async function startPeerReceiver(options: PeerReceiverOptions): Promise<P
     requestTimeout: REQUEST_TIMEOUT_MS,
   };
   const bodies = { active: 0 };
+  const meter = new CostMeter(COST_LIMITS);
   const server = plainOrSecure(settings, options.tls, (request, response) => {
-    receive(request, response, { ...options, bodies, proved }).catch(() => request.socket.destroy());
+    receive(request, response, { ...options, bodies, meter, proved }).catch(() => request.socket.destroy());
   });
   server.maxConnections = MAX_CONNECTIONS;
   const proved = watchStrangers(server);
@@ -87,6 +100,8 @@ const otherEnd = ({ remoteAddress, remotePort }: Socket): string =>
 
 interface Reception extends PeerReceiverOptions {
   readonly bodies: { active: number };
+  /** By address. */
+  readonly meter: CostMeter;
   readonly proved: (socket: Socket) => void;
 }
 
@@ -95,12 +110,13 @@ async function receive(
   response: ServerResponse,
   reception: Reception,
 ): Promise<void> {
-  const { bodies, instance, onMessage, onStranger, proved, secret, state } = reception;
+  const { bodies, instance, isRepeated, onMessage, onRepeated, onStranger, proved, secret, state } = reception;
   const isCall = request.method === "POST" && request.url === PEER_PATH;
   const message = isCall ? unseal(secret(), request.headers[ENVELOPE_HEADER], PeerMessage) : undefined;
   if (message === undefined) {
     onStranger();
-    refuse(response, isCall ? 401 : 404);
+    if (isWithin(REFUSAL_SECONDS, request, reception)) refuse(response, isCall ? 401 : 404);
+    else request.socket.destroy();
     return;
   }
   proved(request.socket);
@@ -112,7 +128,20 @@ async function receive(
     const length = said?.byteLength ?? 0;
     response.writeHead(STATUS[result], { [ENVELOPE_HEADER]: envelope, "content-length": length }).end(said);
   };
-  if (bodies.active >= MAX_BODIES) {
+  const isForOne = message.to !== undefined;
+  const isForOther = isForOne && message.to !== instance;
+  if (isForOther || (isForOne && isRepeated(message))) {
+    if (!isForOther) onRepeated();
+    // Nothing of the body is read: the connection ends with the answer.
+    response.setHeader("connection", "close");
+    if (isWithin(REFUSAL_SECONDS, request, reception)) answer(isForOther ? "other" : "taken");
+    else request.socket.destroy();
+    return;
+  }
+  if (
+    bodies.active >= MAX_BODIES ||
+    (message.kind === "state" && !isWithin(STATE_SECONDS, request, reception))
+  ) {
     request.resume();
     answer("busy");
     return;
@@ -132,6 +161,14 @@ async function receive(
   } else {
     answer(await onMessage(message, body, hostOf(request.socket)));
   }
+}
+
+/** Charges the sender. @returns whether it is within what it may cost */
+function isWithin(seconds: number, { socket }: IncomingMessage, { meter, monotonicMs }: Reception): boolean {
+  const sender = senderAddress(socket.remoteAddress);
+  const isEarly = meter.waitSeconds(sender, monotonicMs()) === undefined;
+  meter.charge(sender, seconds, monotonicMs());
+  return isEarly;
 }
 
 /** An answer that tells nothing, on a connection that is then closed. */
