@@ -40,20 +40,31 @@ export interface PlanFetcher {
 
 export interface OnePredictorOptions extends PlanAgeOptions, PlanClientOptions {}
 
+/** What {@link OnePredictor} asks by. */
+export type PlanAsker = Pick<
+  PlanClient,
+  "address" | "ask" | "close" | "fetch" | "forgetLast" | "header" | "model"
+>;
+
 /** Wishes looked at to tell whether a plan can be read at all. */
 const MAX_TRIED_WISHES = 100;
 
 /** One predictor, and how old its newest plan is. */
 export class OnePredictor implements PlanFetcher {
-  readonly #client: PlanClient;
+  readonly #client: PlanAsker;
   readonly #age: PlanAge;
   readonly #clock: Clock;
   readonly #place: PlanClientOptions["place"];
   /** The newest plan, when it cannot be read, and why. */
   #unreadable: { readonly tag: string; readonly error: TradewindError } | undefined;
 
-  constructor(predictor: string, options: OnePredictorOptions) {
-    this.#client = new PlanClient(predictor, options);
+  /** @param client what asks; default: one that speaks HTTP */
+  constructor(
+    predictor: string,
+    options: OnePredictorOptions,
+    client: PlanAsker = new PlanClient(predictor, options),
+  ) {
+    this.#client = client;
     this.#age = new PlanAge(options);
     this.#clock = options.clock;
     this.#place = options.place;
