@@ -15,11 +15,14 @@ interface Inode {
 export class SimulatedDisk {
   isFull = false;
   readonly #points: Points;
+  readonly #isLying: boolean;
   #names = new Map<string, Inode>();
   #syncedNames = new Map<string, Inode>();
 
-  constructor(points: Points) {
+  /** @param isLying it says that it has flushed a file and has not */
+  constructor(points: Points, isLying: boolean) {
     this.#points = points;
+    this.#isLying = isLying;
   }
 
   /** As one process sees it. */
@@ -88,7 +91,7 @@ export class SimulatedDisk {
       stat: async () => Promise.resolve({ size: inode.text.length }),
       sync: async () =>
         this.#points.act("fsync", life, () => {
-          inode.synced = inode.text;
+          if (!this.#isLying) inode.synced = inode.text;
         }),
       close: async () => undefined,
     };

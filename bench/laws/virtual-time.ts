@@ -2,7 +2,7 @@ import { syncBuiltinESMExports } from "node:module";
 import type { Clock } from "@tradewind/core/clock.ts";
 
 interface Sleeper {
-  readonly dueMs: number;
+  dueMs: number;
   readonly order: number;
   readonly wake: () => void;
 }
@@ -44,6 +44,12 @@ export class VirtualTime implements Disposable {
       await settled();
     }
     this.nowMs = endMs;
+  }
+
+  /** The machine on which everything sleeps is suspended: time goes by, and nobody comes any closer to waking. */
+  suspend(ms: number): void {
+    this.nowMs += ms;
+    for (const sleeper of this.#sleepers) sleeper.dueMs += ms;
   }
 
   #earliest(endMs: number): Sleeper | undefined {
