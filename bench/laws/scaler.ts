@@ -67,8 +67,26 @@ export interface ScalerParts {
   readonly application: Application;
   /** The plan that the predictor shows; undefined where it shows none. @throws Error where nobody is reached */
   readonly ask: () => Buffer | undefined;
-  readonly onServed: (rows: readonly ServedRow[], taking: FetchedPlan | undefined, isSaved: boolean) => void;
+  /** @param saved by service, of which plan the decision on disk is, by that plan's time */
+  readonly onServed: (
+    rows: readonly ServedRow[],
+    taking: FetchedPlan | undefined,
+    saved: ReadonlyMap<string, number>,
+  ) => void;
   readonly onSettled: (record: DecisionRecord) => void;
+}
+
+/** The state file, and what of it is known to be on disk. */
+class WatchedFile extends StateFile {
+  readonly saved = new Map<string, number>();
+
+  override async save(recordsJson: readonly string[], nowMs: number): Promise<void> {
+    await super.save(recordsJson, nowMs);
+    for (const json of recordsJson) {
+      const { decidedAtMs, service } = JSON.parse(json) as DecisionRecord;
+      this.saved.set(service, decidedAtMs);
+    }
+  }
 }
 
 /** One life of a scaler: its own stores, guard, approvals, plan source and table, between simulated clocks, disk and network. */
@@ -82,21 +100,15 @@ export class ScalerLife implements Life {
   readonly #table = new ServedTable();
   readonly #source: PlanSource;
   #taking: FetchedPlan | undefined;
-  /** The decisions of the plan in hand are on disk. */
-  #isSaved = false;
 
   constructor(parts: ScalerParts, disk: (life: Life) => Disk) {
     this.#parts = parts;
     const { application, clock: machine, journal, points, rng } = parts;
     const clock = new AgeClock(machine, noSteps());
     this.clock = clock;
-    const counter = {
-      stateEvent: (event: string) => {
-        this.#isSaved ||= event === "saved";
-      },
-    };
-    const keeping = { clock, log, counter };
+    const keeping = { clock, log, counter: { stateEvent: ignore } };
     const own = disk(this);
+    const file = new WatchedFile("/state", undefined, own);
     const find = (): Application => application;
     const queue = new ChangeQueue(
       journal.changes(),
@@ -121,11 +133,8 @@ export class ScalerLife implements Life {
         clockToleranceMs: CLOCK_TOLERANCE_SECONDS * 1e3,
       },
       {
-        keeper: new StateKeeper(new StateFile("/state", undefined, own), keeping),
-        changes: new StateKeeper(new StateFile("/state", CHANGES_FILE, own), {
-          ...keeping,
-          counter: { stateEvent: () => undefined },
-        }),
+        keeper: new StateKeeper(file, keeping),
+        changes: new StateKeeper(new StateFile("/state", CHANGES_FILE, own), keeping),
         queue: {
           contextOf: (...asked) => queue.contextOf(...asked),
           recall: (records) => queue.recall(records),
@@ -143,7 +152,7 @@ export class ScalerLife implements Life {
             if (this.isOver) return;
             this.#table.gather(all);
             this.#table.putInForce();
-            parts.onServed(all, this.#taking, this.#isSaved);
+            parts.onServed(all, this.#taking, file.saved);
           });
         },
       },
@@ -156,7 +165,7 @@ export class ScalerLife implements Life {
     };
     const predictor = new OnePredictor("http://predictor:9811", options, this.#asker());
     const onPlan = async (plan: FetchedPlan): Promise<void> => {
-      [this.#taking, this.#isSaved] = [plan, false];
+      this.#taking = plan;
       await this.recommender.takePlan(plan);
     };
     this.#source = new PlanSource(predictor, { onPlan, onPoll: ignore }, { clock, rng, log, pollMs: 1_000 });

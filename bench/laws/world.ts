@@ -128,7 +128,7 @@ class World {
           if (this.#isNetworkCut) throw new TradewindError("connection", "the network is cut");
           return this.#predictor.body;
         },
-        onServed: (rows, taking, isSaved) => this.#served(rows, taking, isSaved),
+        onServed: (rows, taking, saved) => this.#served(rows, taking, saved),
         onSettled: (record) => this.#used(record),
       },
       (own) => this.#disk.of(own),
@@ -238,7 +238,11 @@ class World {
       if (waiting.has(id)) this.recorder.breach("durable", `the verdict on change ${id} is gone`);
   }
 
-  #served(rows: readonly ServedRow[], taking: FetchedPlan | undefined, isSaved: boolean): void {
+  #served(
+    rows: readonly ServedRow[],
+    taking: FetchedPlan | undefined,
+    saved: ReadonlyMap<string, number>,
+  ): void {
     for (const { decided, service } of rows) {
       if (decided === undefined) {
         this.#inForce.delete(service);
@@ -252,7 +256,7 @@ class World {
       const truth = this.#predictor.truthOf(startedAtMs, plannedAtMs);
       if (truth === undefined) continue;
       this.#inForce.set(service, { replicas: decided.replicas, truth });
-      if (isOfPlan && isSaved) this.#acknowledged.set(service, truth);
+      if (isOfPlan && saved.get(service) === plannedAtMs) this.#acknowledged.set(service, truth);
     }
   }
 
@@ -260,9 +264,13 @@ class World {
   #used({ context, decidedAtMs, final, wish }: DecisionRecord): void {
     const before = context.previous?.replicas ?? wish.observed.replicasWanted ?? 0;
     const needed = wish.evidence["needReplicas"] ?? 0;
-    for (const { id, resource, state, to } of context.approval?.changes ?? []) {
-      if (state !== "approved" || resource !== "replicas" || to <= before) continue;
-      if (final.replicas >= to && needed < to) this.recorder.use(id, decidedAtMs);
+    const { changes = [], reference, replicasRatio = 0 } = context.approval ?? {};
+    const from = reference?.replicas ?? before;
+    // What is not large, and what demand needs, goes without a person.
+    const free = Math.max(before, needed, from + replicasRatio * Math.max(1, from));
+    for (const { id, resource, state, to } of changes) {
+      const isUse = state === "approved" && resource === "replicas" && to > from;
+      if (isUse && final.replicas >= to && to > free) this.recorder.use(id, decidedAtMs);
     }
   }
 

@@ -79,7 +79,7 @@ export class Dispatch {
     batch: SpanBatch,
     { from, to }: Pick<Run, "from" | "to">,
     take: (batch: SpanBatch) => AddResult,
-    onCounts?: (counts: Float64Array | Float32Array) => void,
+    onCounts?: (counts: Float64Array) => void,
   ): AddResult {
     const part = this.#part;
     part.takeRange(batch, from, to);
