@@ -197,7 +197,7 @@ export class SeveralApplications implements Applications {
     return inFairOrder(
       [...this.#running.values()],
       ({ application: { namespace } }) => namespace,
-      ({ published }) => published.windows()?.services.length ?? 0,
+      ({ published }) => published.windows()?.windows.length ?? 0,
     );
   }
 

@@ -194,7 +194,7 @@ export class TwoTenants {
       problem: this.#applications.list().find(({ namespace }) => namespace === "shop")?.problem,
       servicesBefore: planned
         .slice(0, place)
-        .reduce((sum, { published }) => sum + (published.windows()?.services.length ?? 0), 0),
+        .reduce((sum, { published }) => sum + (published.windows()?.windows.length ?? 0), 0),
     };
   }
 
