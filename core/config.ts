@@ -20,10 +20,11 @@ export function safely<Schema extends z.ZodType>(
 ): z.ZodSafeParseResult<z.output<Schema>> {
   try {
     return schema.safeParse(value);
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
+  } catch (problem) {
+    if (!(problem instanceof RangeError)) throw problem;
     const message = "has more problems than can be listed";
-    return { success: false, error: new z.ZodError([{ code: "custom", path: [], message, input: undefined }]) };
+    const error = new z.ZodError<z.output<Schema>>([{ code: "custom", path: [], message, input: undefined }]);
+    return { success: false, error };
   }
 }
 

@@ -21,6 +21,7 @@ export class SimulatedPredictor {
   readonly #needs = new Map<string, number>();
   #startedAtMs: number;
   #sequence = 0;
+  #plannedAtMs = 0;
   #body: Buffer | undefined;
 
   /** @param isPushing it asks for far more than is needed, over and over */
@@ -57,7 +58,9 @@ export class SimulatedPredictor {
   plan(running: ReadonlyMap<string, number>): void {
     if (this.isFrozen) return;
     this.#sequence += 1;
-    const plannedAtMs = Math.round(this.#clock.nowMs());
+    // No two plans of a predictor are of one moment.
+    const plannedAtMs = Math.max(this.#plannedAtMs + 1, Math.round(this.#clock.nowMs()));
+    this.#plannedAtMs = plannedAtMs;
     const needs: Record<string, number> = {};
     const wishes = SERVICES.map((service): Wish => {
       const need = this.#need(service);

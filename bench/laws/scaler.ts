@@ -59,7 +59,6 @@ export class SimulatedJournal {
 
 export interface ScalerParts {
   readonly points: Points;
-  readonly disk: Disk;
   readonly isDiskFull: () => boolean;
   readonly journal: SimulatedJournal;
   readonly clock: Clock;

@@ -120,13 +120,17 @@ export class FollowedApplications {
   #take(): void {
     const { log, onChange } = this.#options;
     const before = this.planned();
-    this.#list = followed(this.#parts.flatMap((part) => part.entries()));
+    this.#list = followed(
+      this.#parts.flatMap((part) => part.entries()),
+      new Set(before.map(applicationKey)),
+    );
+    const listed = new Set(this.#list.map(keyOf));
     const after = new Set(this.planned().map(applicationKey));
     for (const key of after) this.#deleted.delete(key);
     for (const application of before) {
       const { name, namespace } = application;
       const key = applicationKey(application);
-      if (after.has(key)) continue;
+      if (after.has(key) || listed.has(key)) continue;
       log.warn({ name, namespace }, "the application was deleted; it is not planned any more");
       this.#deleted.delete(key);
       this.#deleted.set(key, { origin: key, state: "deleted", name, namespace });
@@ -143,8 +147,11 @@ function keyOf({ name, namespace }: FollowedApplication): string | undefined {
   return name === undefined || namespace === undefined ? undefined : applicationKey({ name, namespace });
 }
 
-/** Of each entry how it stands among the others. */
-function followed(entries: readonly ApplicationEntry[]): FollowedApplication[] {
+/** Of each entry how it stands among the others. @param before keys of those that were planned, which keep their places */
+function followed(
+  entries: readonly ApplicationEntry[],
+  before: ReadonlySet<string>,
+): FollowedApplication[] {
   const byOrigin = new Map(entries.map((entry) => [entry.origin, entry]));
   const sorted = [...byOrigin.values()].sort((a, b) => (a.origin < b.origin ? -1 : 1));
   const first = new Map<string, string>();
@@ -156,7 +163,10 @@ function followed(entries: readonly ApplicationEntry[]): FollowedApplication[] {
     ({ application, origin }) => application && first.get(applicationKey(application)) === origin,
   );
   const namespaceOf = ({ application }: ApplicationEntry): string => application?.namespace ?? "";
-  const planned = new Set(fairlyCut(unique, namespaceOf, MOST_APPLICATIONS));
+  const isNew = ({ application }: ApplicationEntry): number =>
+    Number(application === undefined || !before.has(applicationKey(application)));
+  const inOrder = unique.toSorted((a, b) => isNew(a) - isNew(b));
+  const planned = new Set(fairlyCut(inOrder, namespaceOf, MOST_APPLICATIONS));
   return sorted.map((entry) => standing(entry, first, planned.has(entry)));
 }
 

@@ -229,7 +229,7 @@ export class SeveralApplications implements Applications {
       running === undefined
         ? { ...(namespace && { namespace }), ...(name && { name }), origin }
         : listed(running, origin);
-    return { ...base, state, ...(text !== "" && { problem: text }), ...(sharedNames && { sharedNames }) };
+    return { ...base, state, ...(text !== "" && { problem: text }), ...(sharedNames && { sharedNames: [...sharedNames] }) };
   }
 
   whyNot(): string | undefined {

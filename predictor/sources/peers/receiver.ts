@@ -42,8 +42,8 @@ const MAX_BODIES = 16;
 /** Connections that have not proved anything; of more the oldest is closed. */
 const MAX_STRANGERS = 32;
 const MAX_CONNECTIONS = 128;
-/** What requests that bring nothing new may cost: a tenth of a core, 2 s of it at once. Batches of peers are not charged. */
-const COST_LIMITS = { share: 0.1, burstSeconds: 2 };
+/** What requests that bring nothing new may cost: a twentieth of a core, half a second of it at once. Batches of peers are not charged. */
+const COST_LIMITS = { share: 0.05, burstSeconds: 0.5 };
 /** Of a request that is refused, with its connection, which ends; and of putting together what the policies remember. */
 const REFUSAL_SECONDS = 1e-3;
 const STATE_SECONDS = 0.02;

@@ -67,7 +67,7 @@ describe("spans for several applications", () => {
     const { made, taken } = dispatch();
     const batch = batchOf("both/a", "both/b", "bank/a");
     expect(made.add(batch)).toEqual({ accepted: 3, rejected: 0, reasons: {} });
-    expect(taken.toSorted()).toEqual(["bank: a", "bank: a b", "shop: a b"]);
+    expect(taken.toSorted()).toEqual(["bank: a", "bank: a", "bank: b", "shop: a", "shop: b"]);
     expect([...batch.adjustedCount.subarray(0, 3)]).toEqual([4, 4, 4]);
   });
 });

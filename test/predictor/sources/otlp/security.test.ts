@@ -130,7 +130,7 @@ describe("OTLP with tokens of tenants", () => {
         ].join("\n"),
       ),
     );
-  const bodyOf = (namespace?: string): Buffer =>
+  const bodyOf = (namespace?: string) =>
     Buffer.from(
       protobufRequest([aSpan()], {
         "service.name": "geo",
