@@ -112,5 +112,4 @@ export class SimulatedDisk {
   }
 }
 
-const failure = (code: string, path: string): Error =>
-  Object.assign(new Error(`${code}: ${path}`), { code });
+const failure = (code: string, path: string): Error => Object.assign(new Error(`${code}: ${path}`), { code });

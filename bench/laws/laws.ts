@@ -49,6 +49,11 @@ export class Recorder {
     this.#nowMs = nowMs;
   }
 
+  /** KEDA has no number of the service, or none that outlived its process: growth begins where its replicas are. */
+  forget(service: string): void {
+    this.#answered.delete(service);
+  }
+
   /** @param held the number that alone may be answered; undefined where any may */
   answer(service: string, replicas: number, by: InForce | undefined, held: number | undefined): void {
     this.answers += 1;

@@ -98,7 +98,8 @@ export class Leaders {
     const find = (): Lease | undefined => (this.#lease === undefined ? undefined : Lease.parse(this.#lease));
     const client = {
       find: async () => call(find, DEADLINE_MS),
-      create: async (_place: unknown, object: unknown) => call(() => this.#put(object, undefined), DEADLINE_MS),
+      create: async (_place: unknown, object: unknown) =>
+        call(() => this.#put(object, undefined), DEADLINE_MS),
       update: async (_place: unknown, object: unknown, _signal: unknown, deadlineMs = DEADLINE_MS) =>
         call(() => this.#put(object, Lease.parse(object).metadata.resourceVersion), deadlineMs),
     };

@@ -34,7 +34,9 @@ async function run({ progress, quick, seed, values }: BenchmarkOptions): Promise
     if (performance.now() - saidMs < PROGRESS_MS) continue;
     saidMs = performance.now();
     const leftSeconds = (((saidMs - startMs) / (index + 1)) * (seeds - index - 1)) / 1e3;
-    progress(`${index + 1} of ${seeds} seeds, ${breaches.length} broken laws, ${leftSeconds.toFixed(0)} s left`);
+    progress(
+      `${index + 1} of ${seeds} seeds, ${breaches.length} broken laws, ${leftSeconds.toFixed(0)} s left`,
+    );
   }
   const broken = Object.fromEntries(
     Object.keys(LAWS).map((law) => [
@@ -53,6 +55,12 @@ async function run({ progress, quick, seed, values }: BenchmarkOptions): Promise
     failpoints: points.length,
     failpointsCovered: points.filter(([, count]) => count > 0).length,
     kills: Object.fromEntries(points),
-    first: breaches.slice(0, MOST_BREACHES),
+    /** The first breach of each law in each seed. */
+    first: breaches
+      .filter(({ law, seed: at }, index) => {
+        const one = breaches.findIndex((other) => other.law === law && other.seed === at);
+        return one === index;
+      })
+      .slice(0, MOST_BREACHES),
   };
 }

@@ -66,14 +66,17 @@ export class SimulatedPredictor {
       const need = this.#need(service);
       needs[service] = need;
       const now = running.get(service) ?? 1;
-      const asked = this.#isPushing ? MOST_REPLICAS : Math.min(MOST_REPLICAS, need + between(this.#rng, 0, 2));
-      return {
-        ...wishOf({ service, allocation: { replicas: asked } }),
+      const asked = this.#isPushing
+        ? MOST_REPLICAS
+        : Math.min(MOST_REPLICAS, need + between(this.#rng, 0, 2));
+      return wishOf({
+        service,
+        allocation: { replicas: asked },
         evidence: this.#isPushing ? {} : { needReplicas: need },
         inputs: { windowHash: "0123456789abcdef", windowEndMs: plannedAtMs },
         observed: { replicasReady: now, replicasWanted: now, complete: true },
         bounds: { minReplicas: 1, maxReplicas: MOST_REPLICAS, ...NO_SIZES },
-      };
+      });
     });
     const { wishes: _, ...header } = planOf([], { mode: this.#mode });
     const times = { sequence: this.#sequence, predictorStartedAtMs: this.#startedAtMs, plannedAtMs };

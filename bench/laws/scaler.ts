@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { AgeClock, noSteps } from "@tradewind/core/clock.ts";
 import type { Clock } from "@tradewind/core/clock.ts";
 import { Application } from "@tradewind/core/contract/application.ts";
@@ -26,6 +27,11 @@ import type { Life, Points } from "./points.ts";
 
 export const STALE_AFTER_SECONDS = 300;
 export const CLOCK_TOLERANCE_SECONDS = 10;
+const PLAN_LIMITS = {
+  staleAfterMs: STALE_AFTER_SECONDS * 1e3,
+  clockToleranceMs: CLOCK_TOLERANCE_SECONDS * 1e3,
+  deadlineMs: 1_000,
+};
 const log = createLog("laws", "silent");
 const { limits } = ExporterOptions.parse({
   listen: "127.0.0.1:0",
@@ -156,13 +162,7 @@ export class ScalerLife implements Life {
         },
       },
     );
-    const options = {
-      clock,
-      staleAfterMs: STALE_AFTER_SECONDS * 1e3,
-      clockToleranceMs: CLOCK_TOLERANCE_SECONDS * 1e3,
-      deadlineMs: 1_000,
-    };
-    const predictor = new OnePredictor("http://predictor:9811", options, this.#asker());
+    const predictor = new OnePredictor("http://predictor:9811", { ...PLAN_LIMITS, clock }, this.#asker());
     const onPlan = async (plan: FetchedPlan): Promise<void> => {
       this.#taking = plan;
       await this.recommender.takePlan(plan);
@@ -179,7 +179,12 @@ export class ScalerLife implements Life {
 
   /** What KEDA is told; undefined where it is told that there is no number. */
   answer(service: string): number | undefined {
-    const request = { name: "so", namespace: "shop", metricName: "", metadata: new Map([["service", service]]) };
+    const request = {
+      name: "so",
+      namespace: "shop",
+      metricName: "",
+      metadata: new Map([["service", service]]),
+    };
     const told = answer(request as never, this.#table, this.clock.monotonicMs());
     return told.problem === undefined ? told.replicas : undefined;
   }
@@ -191,7 +196,10 @@ export class ScalerLife implements Life {
     return {
       address: "http://predictor:9811",
       fetch: async () => {
-        const body = await points.act("message to the predictor", this, ask);
+        const late = delay(PLAN_LIMITS.deadlineMs).then((): never => {
+          throw new TradewindError("timeout", "the predictor has not answered in time");
+        });
+        const body = await Promise.race([points.act("message to the predictor", this, ask), late]);
         if (body === undefined) throw new TradewindError("status", "it has no plan yet");
         if (last?.equals(body) === true) return null;
         last = body;

@@ -1,4 +1,5 @@
 import { syncBuiltinESMExports } from "node:module";
+import type { setTimeout } from "node:timers/promises";
 import type { Clock } from "@tradewind/core/clock.ts";
 
 interface Sleeper {
@@ -7,7 +8,7 @@ interface Sleeper {
   readonly wake: () => void;
 }
 
-type Delay = typeof import("node:timers/promises").setTimeout;
+type Delay = typeof setTimeout;
 
 /**
  * The true time of a world, and how the processes in it sleep: `setTimeout` of `node:timers/promises` goes by it, whoever imports that.

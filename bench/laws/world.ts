@@ -79,6 +79,8 @@ class World {
   readonly #kind: (typeof KINDS)[keyof typeof KINDS];
   readonly #running = new Map<string, number>(SERVICES.map((service) => [service, FIRST_REPLICAS]));
   readonly #inForce = new Map<string, InForce>();
+  /** By service, the newest plan by which KEDA was answered. */
+  readonly #lastServed = new Map<string, PlanTruth>();
   /** By service, the newest plan whose decision was on disk before KEDA was answered by it. */
   readonly #acknowledged = new Map<string, PlanTruth>();
   /** Verdicts that the scaler has said to have taken. */
@@ -99,7 +101,9 @@ class World {
     const clock = new MachineClock(time, START_MS, skewMs);
     const { isPushing, mode } = this.#kind;
     this.#predictor = new SimulatedPredictor({ rng: this.#rng, time, clock, isPushing, mode });
-    this.#leaders = new Leaders(this.#points, this.#rng, time, (what) => this.recorder.breach("leader", what));
+    this.#leaders = new Leaders(this.#points, this.#rng, time, (what) =>
+      this.recorder.breach("leader", what),
+    );
     this.#scaler = this.#born();
   }
 
@@ -217,11 +221,17 @@ class World {
 
   #restored(): void {
     const { queue, recommender } = this.#scaler;
+    for (const service of SERVICES) {
+      // What the disk did not take is gone with the process.
+      const entry = recommender.book.get("shop", service);
+      const { decidedAtMs = 0 } = entry?.recommendation ?? {};
+      const truth = this.#predictor.truthOf(entry?.basis.predictorStartedAtMs, decidedAtMs);
+      if (truth !== this.#lastServed.get(service)) this.recorder.forget(service);
+    }
     for (const [service, truth] of this.#acknowledged) {
       const entry = recommender.book.get("shop", service);
       const found =
-        entry &&
-        this.#predictor.truthOf(entry.basis.predictorStartedAtMs, entry.recommendation.decidedAtMs);
+        entry && this.#predictor.truthOf(entry.basis.predictorStartedAtMs, entry.recommendation.decidedAtMs);
       if (found === undefined || found.madeMs < truth.madeMs)
         this.recorder.breach(
           "durable",
@@ -256,6 +266,7 @@ class World {
       const truth = this.#predictor.truthOf(startedAtMs, plannedAtMs);
       if (truth === undefined) continue;
       this.#inForce.set(service, { replicas: decided.replicas, truth });
+      if (isOfPlan) this.#lastServed.set(service, truth);
       if (isOfPlan && saved.get(service) === plannedAtMs) this.#acknowledged.set(service, truth);
     }
   }
@@ -277,7 +288,10 @@ class World {
   #askAsKeda(): void {
     for (const service of SERVICES) {
       const told = this.#scaler.answer(service);
-      if (told === undefined) continue;
+      if (told === undefined) {
+        this.recorder.forget(service);
+        continue;
+      }
       const by = this.#inForce.get(service);
       const isHeld = this.#kind.isPushing || this.#kind.mode === "observe";
       const held = this.#kind.mode === "observe" ? by?.truth.running[service] : FIRST_REPLICAS;

@@ -106,7 +106,7 @@ export async function serveApi(
   const parseJson = server.getDefaultJsonParser("error", "error");
   server.addContentTypeParser<string>("application/json", { parseAs: "string" }, (request, body, done) => {
     const tooMuch = bodyProblem(body);
-    if (tooMuch === undefined) parseJson(request, body, done);
+    if (tooMuch === undefined) void parseJson(request, body, done);
     else done(tooMuch);
   });
   answerKnocks(server, surroundings);

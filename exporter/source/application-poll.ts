@@ -3,7 +3,11 @@ import { AddressFollower } from "@tradewind/core/addresses.ts";
 import type { Lookup } from "@tradewind/core/addresses.ts";
 import { readJsonWith } from "@tradewind/core/config.ts";
 import { ApplicationList, applicationKey } from "@tradewind/core/contract/application-list.ts";
-import type { ApplicationState, ListedApplication, SharedName } from "@tradewind/core/contract/application-list.ts";
+import type {
+  ApplicationState,
+  ListedApplication,
+  SharedName,
+} from "@tradewind/core/contract/application-list.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import { PlanClient } from "./plan-client.ts";
 import type { PlanClientOptions } from "./plan-client.ts";

@@ -76,23 +76,25 @@ export class OnePredictor implements PlanFetcher {
 
   /** Asks for the newest plan without its wishes. @throws as {@link fetch} */
   async header(stopping: AbortSignal): Promise<ReadPlan["header"]> {
+    const askedMs = this.#clock.monotonicMs();
     const { header } = await this.#read(await this.#client.header(stopping));
-    this.#age.see(header);
+    this.#age.see(header, askedMs);
     // The same plan is not fetched again only to find that it cannot be read.
     if (this.#unreadable?.tag === tagOf(header)) throw this.#unreadable.error;
     return header;
   }
 
   async fetch(stopping: AbortSignal): Promise<FetchedPlan | null> {
+    const askedMs = this.#clock.monotonicMs();
     const body = await this.#client.fetch(stopping);
     if (body === null) {
       if (this.#unreadable !== undefined) throw this.#unreadable.error;
-      this.#age.seeAgain();
+      this.#age.seeAgain(askedMs);
       return null;
     }
     this.#unreadable = undefined;
     const plan = await this.#read(body);
-    const madeMs = this.#age.see(plan.header);
+    const madeMs = this.#age.see(plan.header, askedMs);
     const error = unreadable(plan, this.address);
     if (error !== undefined) {
       this.#unreadable = { tag: tagOf(plan.header), error };

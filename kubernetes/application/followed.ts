@@ -148,10 +148,7 @@ function keyOf({ name, namespace }: FollowedApplication): string | undefined {
 }
 
 /** Of each entry how it stands among the others. @param before keys of those that were planned, which keep their places */
-function followed(
-  entries: readonly ApplicationEntry[],
-  before: ReadonlySet<string>,
-): FollowedApplication[] {
+function followed(entries: readonly ApplicationEntry[], before: ReadonlySet<string>): FollowedApplication[] {
   const byOrigin = new Map(entries.map((entry) => [entry.origin, entry]));
   const sorted = [...byOrigin.values()].sort((a, b) => (a.origin < b.origin ? -1 : 1));
   const first = new Map<string, string>();

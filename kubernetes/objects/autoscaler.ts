@@ -43,10 +43,7 @@ export const HorizontalPodAutoscaler = z
     }),
   })
   .transform(({ metadata: { name, namespace, ownerReferences }, spec }): HorizontalPodAutoscaler => {
-    const sources = spec.metrics.flatMap(({ resource, containerResource }) => [
-      resource,
-      containerResource,
-    ]);
+    const sources = spec.metrics.flatMap(({ resource, containerResource }) => [resource, containerResource]);
     const isAgainst = (name: string): boolean =>
       sources.some((source) => source?.name === name && source.target.type === "Utilization");
     return {

@@ -10,9 +10,11 @@ export const ListOf = <Item extends z.ZodType>(item: Item, most: number) =>
     .nullish()
     .transform((value, context): unknown[] => {
       if (value === undefined || value === null) return [];
-      if (Array.isArray(value) && value.length <= most) return value;
+      if (Array.isArray(value) && value.length <= most) return value as unknown[];
       context.addIssue(
-        Array.isArray(value) ? `has ${value.length} elements, and at most ${most} are read` : "must be a list",
+        Array.isArray(value)
+          ? `has ${value.length} elements, and at most ${most} are read`
+          : "must be a list",
       );
       return z.NEVER;
     })

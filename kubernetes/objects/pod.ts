@@ -17,7 +17,10 @@ const MOST_RESIZE_POLICIES = 16;
 const ContainerSpec = z.object({
   name: z.string(),
   resources: ResourceLists,
-  resizePolicy: ListOf(z.object({ resourceName: z.string(), restartPolicy: z.string() }), MOST_RESIZE_POLICIES),
+  resizePolicy: ListOf(
+    z.object({ resourceName: z.string(), restartPolicy: z.string() }),
+    MOST_RESIZE_POLICIES,
+  ),
   restartPolicy: z.string().nullish(),
 });
 

@@ -38,7 +38,8 @@ function workloadOf(
   uids: ReadonlyMap<string, string>,
 ): string | undefined {
   if (owner === undefined) return undefined;
-  const uidHere = (uid: string | undefined): string | undefined => uids.get(inNamespace(namespace, uid ?? ""));
+  const uidHere = (uid: string | undefined): string | undefined =>
+    uids.get(inNamespace(namespace, uid ?? ""));
   if (owner.kind !== "ReplicaSet") return uidHere(owner.uid);
   const known = replicaSets.get(inNamespace(namespace, owner.uid));
   if (known !== undefined) return uidHere(known.owner?.uid);

@@ -73,7 +73,7 @@ export async function startApi(options: ApiOptions): Promise<Api> {
   const parseJson = server.getDefaultJsonParser("error", "error");
   server.addContentTypeParser<string>("application/json", { parseAs: "string" }, (request, body, done) => {
     const tooMuch = bodyProblem(body);
-    if (tooMuch === undefined) parseJson(request, body, done);
+    if (tooMuch === undefined) void parseJson(request, body, done);
     else done(tooMuch);
   });
   server.addHook("onRequest", async (request, reply) => {

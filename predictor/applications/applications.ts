@@ -205,22 +205,11 @@ export class SeveralApplications implements Applications {
     return this.#followed.list().map((each) => this.#listed(each));
   }
 
-  #listed({
-    application,
-    name,
-    namespace,
-    origin,
-    problem,
-    state,
-  }: FollowedApplication): ListedApplication {
+  #listed({ application, name, namespace, origin, problem, state }: FollowedApplication): ListedApplication {
     const key = application && applicationKey(application);
     const running = key === undefined ? undefined : this.#running.get(key);
     const sharedNames = this.#shared.get(key ?? "");
-    const problems = [
-      problem,
-      this.#failed.get(key ?? ""),
-      application && this.#unnamed(application),
-    ];
+    const problems = [problem, this.#failed.get(key ?? ""), application && this.#unnamed(application)];
     const text = problems
       .filter((each) => each !== undefined)
       .join("; ")
@@ -229,7 +218,12 @@ export class SeveralApplications implements Applications {
       running === undefined
         ? { ...(namespace && { namespace }), ...(name && { name }), origin }
         : listed(running, origin);
-    return { ...base, state, ...(text !== "" && { problem: text }), ...(sharedNames && { sharedNames: [...sharedNames] }) };
+    return {
+      ...base,
+      state,
+      ...(text !== "" && { problem: text }),
+      ...(sharedNames && { sharedNames: [...sharedNames] }),
+    };
   }
 
   whyNot(): string | undefined {
@@ -253,7 +247,9 @@ export class SeveralApplications implements Applications {
 
   remembered(): string | undefined {
     const states = this.planned().flatMap((each) => each.remembered() ?? []);
-    return states.length === 0 ? undefined : `[${[...states, JSON.stringify(this.#holders.state())].join(",")}]`;
+    return states.length === 0
+      ? undefined
+      : `[${[...states, JSON.stringify(this.#holders.state())].join(",")}]`;
   }
 
   async begin(peers: OtherPredictors | undefined): Promise<void> {
@@ -309,7 +305,10 @@ export class SeveralApplications implements Applications {
       const said = new Set(before.get(key)?.map(nameText));
       const services = shared.filter((each) => each.outcome !== "keeps" && !said.has(nameText(each)));
       if (services.length > 0)
-        this.#parts.shared.log.warn({ application: key, services }, "other applications have these names too");
+        this.#parts.shared.log.warn(
+          { application: key, services },
+          "other applications have these names too",
+        );
     }
   }
 
@@ -487,7 +486,11 @@ const NO_SERVICES: ReadonlySet<string> = new Set();
 
 /** Of each application the names that others have too. @param contested names with more than one claimant */
 function sharedNames(
-  contested: readonly { readonly service: string; readonly claimants: readonly string[]; readonly claim: Claim }[],
+  contested: readonly {
+    readonly service: string;
+    readonly claimants: readonly string[];
+    readonly claim: Claim;
+  }[],
 ): ReadonlyMap<string, readonly SharedName[]> {
   const found = new Map<string, SharedName[]>();
   for (const { claim, claimants, service } of contested) {

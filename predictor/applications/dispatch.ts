@@ -67,7 +67,9 @@ export class Dispatch {
       return;
     }
     for (const takeToo of others) this.#handPart(batch, { from, to }, takeToo);
-    const taken = this.#handPart(batch, { from, to }, take, (counts) => batch.adjustedCount.set(counts, from));
+    const taken = this.#handPart(batch, { from, to }, take, (counts) =>
+      batch.adjustedCount.set(counts, from),
+    );
     sum.accepted += taken.accepted;
     sum.rejected += taken.rejected;
     for (const [reason, count] of Object.entries(taken.reasons))

@@ -38,6 +38,9 @@ it("counting values ends at the limit", () => {
 
 it("a body of brackets alone is answered with 413 and what it may hold", () => {
   const problem = bodyProblem("[".repeat(130_000));
-  expect(problem).toMatchObject({ statusCode: 413, message: expect.stringContaining("32 brackets") as string });
+  expect(problem).toMatchObject({
+    statusCode: 413,
+    message: expect.stringContaining("32 brackets") as string,
+  });
   expect(bodyProblem('{"load":1.5}')).toBeUndefined();
 });

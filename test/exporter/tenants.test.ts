@@ -107,7 +107,10 @@ class Scaler {
   }
 
   ask(namespace: string, service: string, application?: string): Answer {
-    const metadata = new Map([["service", service], ...(application === undefined ? [] : [["application", application]] as const)]);
+    const metadata = new Map([
+      ["service", service],
+      ...(application === undefined ? [] : ([["application", application]] as const)),
+    ]);
     const request = { name: "so", namespace, metricName: "", metadata };
     return answer(request as Parameters<typeof answer>[0], this.table, this.#nowMs - START_MS);
   }

@@ -148,7 +148,8 @@ export class SpanIntake {
     for (const resource of this.batch.resources) {
       resource.namespace ??= others.length === 0 ? only : undefined;
       if (resource.namespace !== undefined && namespaces.includes(resource.namespace)) continue;
-      const stated = resource.namespace === undefined ? "no namespace" : `namespace '${resource.namespace.slice(0, 63)}'`;
+      const stated =
+        resource.namespace === undefined ? "no namespace" : `namespace '${resource.namespace.slice(0, 63)}'`;
       throw forbidden(
         `spans of ${stated} do not come with this token, which is for ${namespaces.slice(0, 8).join(", ")}; nothing was taken`,
       );

@@ -110,7 +110,7 @@ async function receive(
   response: ServerResponse,
   reception: Reception,
 ): Promise<void> {
-  const { bodies, instance, isRepeated, onMessage, onRepeated, onStranger, proved, secret, state } = reception;
+  const { bodies, instance, onMessage, onStranger, proved, secret, state } = reception;
   const isCall = request.method === "POST" && request.url === PEER_PATH;
   const message = isCall ? unseal(secret(), request.headers[ENVELOPE_HEADER], PeerMessage) : undefined;
   if (message === undefined) {
@@ -128,22 +128,16 @@ async function receive(
     const length = said?.byteLength ?? 0;
     response.writeHead(STATUS[result], { [ENVELOPE_HEADER]: envelope, "content-length": length }).end(said);
   };
-  const isForOne = message.to !== undefined;
-  const isForOther = isForOne && message.to !== instance;
-  if (isForOther || (isForOne && isRepeated(message))) {
-    if (!isForOther) onRepeated();
-    // Nothing of the body is read: the connection ends with the answer.
-    response.setHeader("connection", "close");
-    if (isWithin(REFUSAL_SECONDS, request, reception)) answer(isForOther ? "other" : "taken");
-    else request.socket.destroy();
+  const unread = unreadAnswer(message, request, reception);
+  if (unread === "none") {
+    request.socket.destroy();
     return;
   }
-  if (
-    bodies.active >= MAX_BODIES ||
-    (message.kind === "state" && !isWithin(STATE_SECONDS, request, reception))
-  ) {
-    request.resume();
-    answer("busy");
+  if (unread !== undefined) {
+    // Nothing of a body that brings nothing new is read: the connection ends with the answer.
+    if (unread === "busy") request.resume();
+    else response.setHeader("connection", "close");
+    answer(unread);
     return;
   }
   bodies.active += 1;
@@ -156,11 +150,31 @@ async function receive(
   } else if (message.kind === "state") {
     const said = Buffer.from(state() ?? "");
     answer("taken", said.byteLength > MAX_BODY_BYTES ? undefined : said);
-  } else if (message.kind === "hello" || message.to !== instance) {
-    answer(message.kind === "hello" ? "taken" : "other");
+  } else if (message.kind === "hello") {
+    answer("taken");
   } else {
     answer(await onMessage(message, body, hostOf(request.socket)));
   }
+}
+
+/** How a message is answered without its body; `none`: its connection is ended; undefined where the body is to be read. */
+function unreadAnswer(
+  message: PeerMessage,
+  request: IncomingMessage,
+  reception: Reception,
+): PeerAnswer["result"] | "none" | undefined {
+  const { bodies, instance, isRepeated, onRepeated } = reception;
+  const isForOther = message.to !== undefined && message.to !== instance;
+  const isCopy = message.to === instance && isRepeated(message);
+  if (isCopy) onRepeated();
+  if (isForOther || isCopy) {
+    if (!isWithin(REFUSAL_SECONDS, request, reception)) return "none";
+    return isForOther ? "other" : "taken";
+  }
+  const isBusy = bodies.active >= MAX_BODIES;
+  return isBusy || (message.kind === "state" && !isWithin(STATE_SECONDS, request, reception))
+    ? "busy"
+    : undefined;
 }
 
 /** Charges the sender. @returns whether it is within what it may cost */

@@ -114,7 +114,9 @@ describe("StreamIsActive", () => {
   });
 
   it("takes a place of the namespace that has the most streams of the same address", async () => {
-    const exporter = await runningExporter(plan(1, 5), { scaler: { maxStreams: 8, maxStreamsPerAddress: 3 } });
+    const exporter = await runningExporter(plan(1, 5), {
+      scaler: { maxStreams: 8, maxStreamsPerAddress: 3 },
+    });
     const many: ReturnType<typeof listen>[] = [];
     for (let index = 0; index < 3; index += 1) {
       many.push(listen(exporter.client.stream("StreamIsActive", { ...ref, namespace: "bank" })));

@@ -143,15 +143,18 @@ async function figuresBeside(written: Written): Promise<{ figures: Figures; tena
 
 describe("nothing that a tenant writes moves a number, a policy, a log line or a turn of another one", () => {
   let made: Promise<Figures> | undefined;
-  const alone = async (): Promise<Figures> =>
-    (made ??= figuresBeside({}).then(({ figures }) => figures));
+  const alone = async (): Promise<Figures> => (made ??= figuresBeside({}).then(({ figures }) => figures));
 
-  it.each(Object.keys(WRITES))("%s", async (what) => {
-    const { figures } = await figuresBeside(WRITES[what] ?? {});
-    expect({ ...figures, servicesBefore: 0 }).toEqual({ ...(await alone()), servicesBefore: 0 });
-    // At most one application of another tenant is decided on before, and none that is larger.
-    expect(figures.servicesBefore).toBeLessThanOrEqual(SHOP.deployments?.length ?? 0);
-  }, 120_000);
+  it.each(Object.keys(WRITES))(
+    "%s",
+    async (what) => {
+      const { figures } = await figuresBeside(WRITES[what] ?? {});
+      expect({ ...figures, servicesBefore: 0 }).toEqual({ ...(await alone()), servicesBefore: 0 });
+      // At most one application of another tenant is decided on before, and none that is larger.
+      expect(figures.servicesBefore).toBeLessThanOrEqual(SHOP.deployments?.length ?? 0);
+    },
+    120_000,
+  );
 
   it("and the numbers are those of users who wait", async () => {
     const { tenants } = await figuresBeside({});

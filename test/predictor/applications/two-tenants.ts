@@ -133,7 +133,8 @@ export class TwoTenants {
       const workloads = () => made.#workloads(followed?.planned() ?? []);
       return new SeveralApplications(
         { shared, workloads },
-        (onChange) => (followed = new FollowedApplications({ sources, clock, log, onChange, filesPollMs: 20 })),
+        (onChange) =>
+          (followed = new FollowedApplications({ sources, clock, log, onChange, filesPollMs: 20 })),
       );
     });
     await tenants.#write(SHOP);
@@ -240,7 +241,9 @@ export class TwoTenants {
       batch.add({
         traceId: this.#traces.toString(16).padStart(32, "a"),
         spanId: (this.#traces * 16 + id).toString(16).padStart(16, "b"),
-        ...(parent !== undefined && { parentId: (this.#traces * 16 + parent).toString(16).padStart(16, "b") }),
+        ...(parent !== undefined && {
+          parentId: (this.#traces * 16 + parent).toString(16).padStart(16, "b"),
+        }),
         resource,
         name: "GET /",
         kind: id === 2 ? SPAN_KIND.client : SPAN_KIND.server,

@@ -65,7 +65,9 @@ describe("a service of several applications", () => {
   });
 
   it("is a neighbour's that alone has it while the one that had it first does not run it", () => {
-    expect(claims([SHOP, BANK], ["bank/geo"], { "/geo": "shop/a" }).of(undefined, "geo").owner).toBe("bank/b");
+    expect(claims([SHOP, BANK], ["bank/geo"], { "/geo": "shop/a" }).of(undefined, "geo").owner).toBe(
+      "bank/b",
+    );
   });
 
   it("of a namespace stays with the one that had it first, named by two or by none", () => {

@@ -147,20 +147,23 @@ describe("OTLP with tokens of tenants", () => {
     ["anywhere", undefined, 200, undefined],
     ["anywhere", "bank", 200, "bank"],
     ["reader", "shop", 403, undefined],
-  ])("a sender '%s' and spans of namespace %s: HTTP %i, taken as of %s", async (name, stated, code, taken) => {
-    const seen: (string | undefined)[] = [];
-    const onSpans: OtlpReceiverOptions["onSpans"] = (batch) => {
-      seen.push(...batch.resources.map(({ namespace }) => namespace));
-      return { accepted: batch.length, rejected: 0, reasons: {} };
-    };
-    const authorization = `Bearer ${name}-0123456789abcdef`;
-    const http = await started(startOtlpReceiver, { tokens: await tokens(), onSpans });
-    expect((await posted(http, authorization, bodyOf(stated))).status).toBe(code);
-    const grpc = await started(startOtlpGrpcReceiver, { tokens: await tokens(), onSpans });
-    const grpcCode = await exported(grpc, authorization, credentials.createInsecure(), bodyOf(stated));
-    expect(grpcCode).toBe(code === 200 ? status.OK : status.PERMISSION_DENIED);
-    expect(seen).toEqual(code === 200 ? [taken, taken] : []);
-  });
+  ])(
+    "a sender '%s' and spans of namespace %s: HTTP %i, taken as of %s",
+    async (name, stated, code, taken) => {
+      const seen: (string | undefined)[] = [];
+      const onSpans: OtlpReceiverOptions["onSpans"] = (batch) => {
+        seen.push(...batch.resources.map(({ namespace }) => namespace));
+        return { accepted: batch.length, rejected: 0, reasons: {} };
+      };
+      const authorization = `Bearer ${name}-0123456789abcdef`;
+      const http = await started(startOtlpReceiver, { tokens: await tokens(), onSpans });
+      expect((await posted(http, authorization, bodyOf(stated))).status).toBe(code);
+      const grpc = await started(startOtlpGrpcReceiver, { tokens: await tokens(), onSpans });
+      const grpcCode = await exported(grpc, authorization, credentials.createInsecure(), bodyOf(stated));
+      expect(grpcCode).toBe(code === 200 ? status.OK : status.PERMISSION_DENIED);
+      expect(seen).toEqual(code === 200 ? [taken, taken] : []);
+    },
+  );
 });
 
 describe("OTLP over TLS", () => {

@@ -122,8 +122,9 @@ describe("the peers' port", () => {
       );
     expect(answered.at(-1)).toBe(false);
     // A message that is new is taken from the same address.
-    const next = message({ kind: "batch", to: a.peers.instance, sequence: 2, turn: 2 }, oneSpan("next"));
-    expect((await post(a, seal(secret, next), oneSpan("next"))).status).toBe(200);
+    const fresh = oneSpan("next");
+    const next = message({ kind: "batch", to: a.peers.instance, sequence: 2, turn: 2 }, fresh);
+    expect((await post(a, seal(secret, next), fresh)).status).toBe(200);
     expect(a.spans).toEqual(["once", "next"]);
   });
 
