@@ -77,6 +77,11 @@ export class Recorder {
     if (uses.size > 1) this.breach("approval", `change ${change} let ${uses.size} plans through`);
   }
 
+  /** A process ended whose decisions, or what became of its changes, the disk had not taken: they are made again. */
+  lost(): void {
+    this.#uses.clear();
+  }
+
   breach(law: Law, what: string): void {
     this.breaches.push({ law, seed: this.#seed, atMs: this.#nowMs(), what });
   }

@@ -214,6 +214,7 @@ class World {
   /** The process is killed, or the power is cut; another one is started at once. */
   #end(isPowerCut: boolean): void {
     this.#points.kill(this.#scaler);
+    if (this.#disk.isFull) this.recorder.lost();
     if (isPowerCut) this.#disk.cutPower(this.#rng);
     this.#machine.skewMs = 0;
     this.#scaler = this.#born();
@@ -226,7 +227,9 @@ class World {
       const entry = recommender.book.get("shop", service);
       const { decidedAtMs = 0 } = entry?.recommendation ?? {};
       const truth = this.#predictor.truthOf(entry?.basis.predictorStartedAtMs, decidedAtMs);
-      if (truth !== this.#lastServed.get(service)) this.recorder.forget(service);
+      if (truth === this.#lastServed.get(service)) continue;
+      this.recorder.forget(service);
+      this.recorder.lost();
     }
     for (const [service, truth] of this.#acknowledged) {
       const entry = recommender.book.get("shop", service);
