@@ -23,8 +23,8 @@ export function safely<Schema extends z.ZodType>(
   } catch (problem) {
     if (!(problem instanceof RangeError)) throw problem;
     const message = "has more problems than can be listed";
-    const error = new z.ZodError<z.output<Schema>>([{ code: "custom", path: [], message, input: undefined }]);
-    return { success: false, error };
+    const error = new z.ZodError([{ code: "custom", path: [], message, input: undefined }]);
+    return { success: false, error: error as z.ZodError<z.output<Schema>> };
   }
 }
 

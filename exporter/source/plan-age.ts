@@ -93,15 +93,20 @@ export class PlanAge {
     }
     // The plan before this one was still the newest when the predictor answered last.
     const atMostMs = isSameLife ? nowMs - this.#answeredMs : Number.POSITIVE_INFINITY;
-    return Math.min(Math.max(0, byWallMs), atMostMs);
+    return Math.min(Math.max(0, byWallMs, this.#sinceLastMs(plannedAtMs, isSameLife, nowMs)), atMostMs);
+  }
+
+  /** By how much our monotonic clock has gone on further since the plan before than its predictor's has. */
+  #sinceLastMs(plannedAtMs: number, isSameLife: boolean, nowMs: number): number {
+    const last = this.#newest;
+    if (last === undefined || !isSameLife) return 0;
+    return nowMs - last.madeMs - (plannedAtMs - last.header.plannedAtMs);
   }
 
   /** Its predictor's clock has gone on since the plan before as our monotonic one has: then it is our wall clock that was set. */
   #goesOn(plannedAtMs: number, isSameLife: boolean, nowMs: number): boolean {
-    const last = this.#newest;
-    if (last === undefined || !isSameLife) return false;
-    const aheadMs = plannedAtMs - last.header.plannedAtMs - (nowMs - last.madeMs);
-    return aheadMs <= this.#options.clockToleranceMs;
+    if (this.#newest === undefined || !isSameLife) return false;
+    return this.#sinceLastMs(plannedAtMs, isSameLife, nowMs) >= -this.#options.clockToleranceMs;
   }
 
   #notStale(): number {
