@@ -9,6 +9,9 @@ export interface JsonLimits {
 /** Of what a stranger sends: 20,000 values that are all wrong take some 20 ms to be judged. */
 const BODY_LIMITS: JsonLimits = { depth: 32, values: 20_000 };
 
+/** Of an object of Kubernetes, whose schemas nest less than 60 levels deep. */
+export const OBJECT_LIMITS: JsonLimits = { depth: 100, values: 200_000 };
+
 /** What a server answers to a JSON body that is beyond the limits of a request, before it is parsed; undefined for one within them. */
 export function bodyProblem(text: string): (Error & { readonly statusCode: number }) | undefined {
   const problem = limitProblem(text, BODY_LIMITS);

@@ -1,4 +1,5 @@
 import { describeError, TradewindError } from "@tradewind/core/errors.ts";
+import { limitProblem, OBJECT_LIMITS } from "@tradewind/core/json-limits.ts";
 import { calendarTimes } from "@tradewind/kubernetes/application/calendar-times.ts";
 import { parseApplication } from "@tradewind/kubernetes/application/file.ts";
 import { HorizontalPodAutoscaler, ScaledObject } from "@tradewind/kubernetes/objects/autoscaler.ts";
@@ -169,7 +170,7 @@ export const objectTargets = (): Target<unknown>[] =>
       const text = jsonOf(value);
       if (text.length > MOST_BYTES) return undefined;
       const before = process.threadCpuUsage();
-      const problem = problemOf(() => read(JSON.parse(text)));
+      const problem = limitProblem(text, OBJECT_LIMITS) ?? problemOf(() => read(JSON.parse(text)));
       const { system, user } = process.threadCpuUsage(before);
       return {
         cpuSeconds: (system + user) / 1e6,

@@ -21,7 +21,7 @@ import {
 import { MachineClock, settled, VirtualTime } from "./virtual-time.ts";
 
 const START_MS = 1_800_000_000_000;
-const STEPS = 400;
+const STEPS = 250;
 const FIRST_REPLICAS = 3;
 /** Between the clocks of two nodes: less than what the scaler tolerates. */
 const MOST_SKEW_MS = 4_000;

@@ -4,6 +4,7 @@ import { systemClock } from "@tradewind/core/clock.ts";
 import type { Clock } from "@tradewind/core/clock.ts";
 import { safely } from "@tradewind/core/config.ts";
 import { describeError, TradewindError } from "@tradewind/core/errors.ts";
+import { limitProblem, OBJECT_LIMITS } from "@tradewind/core/json-limits.ts";
 import type { Logger } from "@tradewind/core/log.ts";
 import { retryDelayMs } from "@tradewind/core/retry-delay.ts";
 import type { RetryDelays } from "@tradewind/core/retry-delay.ts";
@@ -231,6 +232,12 @@ export class Reflector<Item> {
   }
 
   private take(line: string): void {
+    const tooMuch = limitProblem(line, OBJECT_LIMITS);
+    if (tooMuch !== undefined) {
+      // Who wrote it keeps the state before; what it is of is not known without reading it.
+      this.skipped("", { problem: tooMuch });
+      return;
+    }
     const { type, object } = WatchEvent.parse(JSON.parse(line));
     if (type === "ERROR") throw refusalInWatch(this.place, object);
     this.failures = 0;
@@ -257,13 +264,17 @@ export class Reflector<Item> {
       return;
     }
     if (key !== undefined) into.delete(key);
-    this.options.observer?.itemSkipped(this.place.resource.plural);
-    const namespace = named.data?.metadata.namespace ?? "";
-    if (this.skippedIn.has(namespace) || this.skippedIn.size >= MOST_SAID) return;
-    this.skippedIn.add(namespace);
     const [issue] = parsed.error?.issues ?? named.error?.issues ?? [];
     const problem = `${issue?.path.map(String).join(".") ?? ""}: ${issue?.message ?? ""}`;
-    this.options.log.warn({ resource: describePlace(this.place), key, problem }, "an object is left out");
+    this.skipped(named.data?.metadata.namespace ?? "", { key, problem });
+  }
+
+  /** Says once for each namespace that an object is left out. */
+  private skipped(namespace: string, facts: { readonly key?: string | undefined; readonly problem: string }): void {
+    this.options.observer?.itemSkipped(this.place.resource.plural);
+    if (this.skippedIn.has(namespace) || this.skippedIn.size >= MOST_SAID) return;
+    this.skippedIn.add(namespace);
+    this.options.log.warn({ resource: describePlace(this.place), ...facts }, "an object is left out");
   }
 
   /** Decides what follows from an error. @returns how long to wait */
