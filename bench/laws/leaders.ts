@@ -12,6 +12,8 @@ import type { VirtualTime } from "./virtual-time.ts";
 
 const NAMES = ["scaler-0", "scaler-1"];
 const DEADLINE_MS = 5_000;
+const READ = "read of the lease";
+const WRITE = "write of the lease";
 const log = createLog("laws", "silent");
 
 class Candidate implements Life {
@@ -84,24 +86,34 @@ export class Leaders {
   }
 
   #client(life: Life): ElectorOptions["client"] {
-    const call = async <Result>(work: () => Result, deadlineMs: number): Promise<Result> => {
-      const answer = this.#points.act("write of the lease", life, () => {
-        if (this.#isAway) throw new ApiError("the API server is away", { status: 0 });
-        return work();
-      });
-      // What is given up may still arrive.
+    const call = async <Result>(
+      name: string,
+      work: () => Result,
+      deadlineMs = DEADLINE_MS,
+      given = new AbortController(),
+    ): Promise<Result> => {
+      const answering = this.#points.act(
+        name,
+        life,
+        () => {
+          if (this.#isAway) throw new ApiError("the API server is away", { status: 0 });
+          return work();
+        },
+        given.signal,
+      );
       const late = delay(deadlineMs).then((): never => {
+        // A write that is given up may still arrive.
+        if (name === READ) given.abort();
         throw new ApiError("no answer in time", { status: 0 });
       });
-      return Promise.race([answer, late]);
+      return Promise.race([answering, late]);
     };
     const find = (): Lease | undefined => (this.#lease === undefined ? undefined : Lease.parse(this.#lease));
     const client = {
-      find: async () => call(find, DEADLINE_MS),
-      create: async (_place: unknown, object: unknown) =>
-        call(() => this.#put(object, undefined), DEADLINE_MS),
-      update: async (_place: unknown, object: unknown, _signal: unknown, deadlineMs = DEADLINE_MS) =>
-        call(() => this.#put(object, Lease.parse(object).metadata.resourceVersion), deadlineMs),
+      find: async () => call(READ, find),
+      create: async (_place: unknown, object: unknown) => call(WRITE, () => this.#put(object, undefined)),
+      update: async (_place: unknown, object: unknown, _signal: unknown, deadlineMs?: number) =>
+        call(WRITE, () => this.#put(object, Lease.parse(object).metadata.resourceVersion), deadlineMs),
     };
     return client as ElectorOptions["client"];
   }

@@ -29,10 +29,17 @@ export class Points {
     return this.#waiting.length;
   }
 
-  async reach(name: string, life: Life): Promise<void> {
+  /** @param signal aborted where whoever came has given up */
+  async reach(name: string, life: Life, signal?: AbortSignal): Promise<void> {
     if (!this.#kills.has(name)) this.#kills.set(name, 0);
     await new Promise<void>((go) => {
-      if (!life.isOver) this.#waiting.push({ name, life, go });
+      if (life.isOver || signal?.aborted === true) return;
+      const waiting = { name, life, go };
+      this.#waiting.push(waiting);
+      signal?.addEventListener("abort", () => {
+        const index = this.#waiting.indexOf(waiting);
+        if (index !== -1) this.#waiting.splice(index, 1);
+      });
     });
   }
 
@@ -54,10 +61,10 @@ export class Points {
   }
 
   /** Does something between two points. */
-  async act<Result>(name: string, life: Life, work: () => Result): Promise<Result> {
-    await this.reach(`before ${name}`, life);
+  async act<Result>(name: string, life: Life, work: () => Result, signal?: AbortSignal): Promise<Result> {
+    await this.reach(`before ${name}`, life, signal);
     const result = work();
-    await this.reach(`after ${name}`, life);
+    await this.reach(`after ${name}`, life, signal);
     return result;
   }
 }

@@ -79,6 +79,8 @@ export interface ScalerParts {
     saved: ReadonlyMap<string, number>,
   ) => void;
   readonly onSettled: (record: DecisionRecord) => void;
+  /** The journal is to be written, or all of it is. */
+  readonly onJournal: (isWritten: boolean) => void;
 }
 
 /** The state file, and what of it is known to be on disk. */
@@ -117,12 +119,15 @@ export class ScalerLife implements Life {
     const find = (): Application => application;
     const queue = new ChangeQueue(
       journal.changes(),
-      async (_events, changes) =>
-        points.act("write of the journal", this, () => {
+      async (_events, changes) => {
+        parts.onJournal(false);
+        return points.act("write of the journal", this, () => {
           if (parts.isDiskFull()) return false;
           journal.put(changes);
+          parts.onJournal(true);
           return true;
-        }),
+        });
+      },
       find,
     );
     this.queue = queue;
@@ -196,10 +201,13 @@ export class ScalerLife implements Life {
     return {
       address: "http://predictor:9811",
       fetch: async () => {
+        const given = new AbortController();
         const late = delay(PLAN_LIMITS.deadlineMs).then((): never => {
+          given.abort();
           throw new TradewindError("timeout", "the predictor has not answered in time");
         });
-        const body = await Promise.race([points.act("message to the predictor", this, ask), late]);
+        const answering = points.act("message to the predictor", this, ask, given.signal);
+        const body = await Promise.race([answering, late]);
         if (body === undefined) throw new TradewindError("status", "it has no plan yet");
         if (last?.equals(body) === true) return null;
         last = body;

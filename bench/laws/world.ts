@@ -85,6 +85,9 @@ class World {
   readonly #acknowledged = new Map<string, PlanTruth>();
   /** Verdicts that the scaler has said to have taken. */
   readonly #approved = new Set<string>();
+  /** The plan that was settled last, and the oldest one of whose changes the journal does not have all, by their times. */
+  #settledAtMs = 0;
+  #journalOwes: number | undefined;
   #isNetworkCut = false;
   #scaler: ScalerLife;
 
@@ -134,6 +137,9 @@ class World {
         },
         onServed: (rows, taking, saved) => this.#served(rows, taking, saved),
         onSettled: (record) => this.#used(record),
+        onJournal: (isWritten) => {
+          this.#journalOwes = isWritten ? undefined : (this.#journalOwes ?? this.#settledAtMs);
+        },
       },
       (own) => this.#disk.of(own),
     );
@@ -214,7 +220,6 @@ class World {
   /** The process is killed, or the power is cut; another one is started at once. */
   #end(isPowerCut: boolean): void {
     this.#points.kill(this.#scaler);
-    if (this.#disk.isFull) this.recorder.lost();
     if (isPowerCut) this.#disk.cutPower(this.#rng);
     this.#machine.skewMs = 0;
     this.#scaler = this.#born();
@@ -227,10 +232,12 @@ class World {
       const entry = recommender.book.get("shop", service);
       const { decidedAtMs = 0 } = entry?.recommendation ?? {};
       const truth = this.#predictor.truthOf(entry?.basis.predictorStartedAtMs, decidedAtMs);
-      if (truth === this.#lastServed.get(service)) continue;
-      this.recorder.forget(service);
-      this.recorder.lost();
+      const isLast = truth === this.#lastServed.get(service);
+      if (!isLast) this.recorder.forget(service);
+      // What became of a change shows in the decision that carried it out, as long as that is in force.
+      if (!isLast || (this.#journalOwes ?? decidedAtMs) !== decidedAtMs) this.recorder.lost();
     }
+    this.#journalOwes = undefined;
     for (const [service, truth] of this.#acknowledged) {
       const entry = recommender.book.get("shop", service);
       const found =
@@ -276,6 +283,7 @@ class World {
 
   /** Whether an approved change let a decision past what goes without a person. */
   #used({ context, decidedAtMs, final, wish }: DecisionRecord): void {
+    this.#settledAtMs = decidedAtMs;
     const before = context.previous?.replicas ?? wish.observed.replicasWanted ?? 0;
     const needed = wish.evidence["needReplicas"] ?? 0;
     const { changes = [], reference, replicasRatio = 0 } = context.approval ?? {};

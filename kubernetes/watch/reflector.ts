@@ -270,7 +270,10 @@ export class Reflector<Item> {
   }
 
   /** Says once for each namespace that an object is left out. */
-  private skipped(namespace: string, facts: { readonly key?: string | undefined; readonly problem: string }): void {
+  private skipped(
+    namespace: string,
+    facts: { readonly key?: string | undefined; readonly problem: string },
+  ): void {
     this.options.observer?.itemSkipped(this.place.resource.plural);
     if (this.skippedIn.has(namespace) || this.skippedIn.size >= MOST_SAID) return;
     this.skippedIn.add(namespace);
