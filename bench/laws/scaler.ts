@@ -120,7 +120,7 @@ export class ScalerLife implements Life {
     const queue = new ChangeQueue(
       journal.changes(),
       async (_events, changes) => {
-        parts.onJournal(false);
+        if (!this.isOver) parts.onJournal(false);
         return points.act("write of the journal", this, () => {
           if (parts.isDiskFull()) return false;
           journal.put(changes);
@@ -150,7 +150,8 @@ export class ScalerLife implements Life {
           recall: (records) => queue.recall(records),
           settle: async (records, nowMs) => {
             const all = [...records];
-            for (const record of all) parts.onSettled(record);
+            // One that was killed goes on to its next point, and nobody hears of it.
+            if (!this.isOver) for (const record of all) parts.onSettled(record);
             await queue.settle(all, nowMs);
           },
         },
