@@ -86,9 +86,15 @@ function withoutSections(value: unknown): unknown {
 
 /** What of a value, of whatever shape, would take too long to read. */
 function costProblem(value: unknown): string | undefined {
+  const costly = calendarsCost(value);
+  if (costly !== undefined) return costly;
   if (countValues(value, MOST_VALUES) > MOST_VALUES) {
     return `it has more than ${MOST_VALUES} values in its lists and fields: leave out what is a default`;
   }
+  return undefined;
+}
+
+function calendarsCost(value: unknown): string | undefined {
   const { calendars } = (value ?? {}) as { readonly calendars?: unknown };
   if (!Array.isArray(calendars)) return undefined;
   const zones = new Set<unknown>();
