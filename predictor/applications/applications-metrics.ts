@@ -31,6 +31,7 @@ export function registerApplications(registry: Registry, applications: Applicati
     },
   });
   problems.reset();
+  if (!applications.several) return;
   const shared = new Gauge({
     name: "tradewind_predictor_shared_names",
     help: "Services whose name another application has too, by what follows for spans that state no namespace: keeps, yields or shared.",
@@ -47,7 +48,6 @@ export function registerApplications(registry: Registry, applications: Applicati
     },
   });
   shared.reset();
-  if (!applications.several) return;
   const drops = new Counter({
     name: "tradewind_predictor_spans_dropped_total",
     help: "Spans or requests that were not counted, by reason.",
