@@ -4,7 +4,10 @@ import type { Registry } from "prom-client";
 import type { Applications } from "./applications.ts";
 
 /** What there is to plan, and with which of it something is wrong. All of it is read from memory. */
-export function registerApplications(registry: Registry, applications: Applications): void {
+export function registerApplications(
+  registry: Registry,
+  applications: Pick<Applications, "drops" | "list" | "several">,
+): void {
   const registers = [registry];
   const states = new Gauge({
     name: "tradewind_predictor_applications",

@@ -7,6 +7,7 @@ import { systemClock } from "@tradewind/core/clock.ts";
 import { startExporter } from "@tradewind/exporter/exporter.ts";
 import { ExporterMetrics } from "@tradewind/exporter/prometheus/metrics.ts";
 import { ExplanationMetrics } from "@tradewind/predictor/explain/metrics.ts";
+import { registerApplications } from "@tradewind/predictor/applications/applications-metrics.ts";
 import { LearningMetrics } from "@tradewind/predictor/learning/metrics.ts";
 import { ApplicationMetrics } from "@tradewind/predictor/application/application-metrics.ts";
 import { PredictorMetrics } from "@tradewind/predictor/process/metrics.ts";
@@ -99,6 +100,7 @@ function predictorMetrics(): void {
   registerPeerMetrics(registry, unasked);
   registerStoreMetrics(registry, unasked, unasked);
   registerTriggerMetrics(registry, unasked);
+  registerApplications(registry, { several: true, list: unasked, drops: unasked });
   addRegistered(registry);
 }
 
