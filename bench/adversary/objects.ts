@@ -1,7 +1,10 @@
 import { describeError, TradewindError } from "@tradewind/core/values/errors.ts";
+import { limitProblem, OBJECT_LIMITS } from "@tradewind/core/json-limits.ts";
 import { calendarTimes } from "@tradewind/kubernetes/application/calendar-times.ts";
 import { parseApplication } from "@tradewind/kubernetes/application/file.ts";
-import { ScaledObject } from "@tradewind/kubernetes/objects/autoscaler.ts";
+import { HorizontalPodAutoscaler, ScaledObject } from "@tradewind/kubernetes/objects/autoscaler.ts";
+import { ResourceQuota } from "@tradewind/kubernetes/objects/capacity.ts";
+import { PodDisruptionBudget } from "@tradewind/kubernetes/objects/disruption-budget.ts";
 import { Pod } from "@tradewind/kubernetes/objects/pod.ts";
 import { scalable } from "@tradewind/kubernetes/objects/scalable.ts";
 import { VerticalPodAutoscaler } from "@tradewind/kubernetes/objects/vpa.ts";
@@ -62,14 +65,45 @@ const DEPLOYMENT = deployment("geo", {
   requests: { cpu: "250m", memory: "128Mi" },
 });
 
+const HPA = {
+  metadata: META,
+  spec: {
+    scaleTargetRef: { kind: "Deployment", name: "geo" },
+    minReplicas: 1,
+    maxReplicas: 20,
+    metrics: [{ type: "External", external: { metric: { name: "s0-recommended-replicas" } } }],
+  },
+};
+const QUOTA = {
+  metadata: META,
+  spec: { hard: { pods: "10" } },
+  status: { hard: { "requests.cpu": "4" }, used: { "requests.cpu": "1" } },
+};
+const BUDGET = {
+  metadata: { ...META, generation: 1 },
+  spec: {
+    selector: {
+      matchLabels: { app: "geo" },
+      matchExpressions: [{ key: "app", operator: "In", values: ["geo"] }],
+    },
+  },
+  status: { disruptionsAllowed: 1, observedGeneration: 1 },
+};
+
 const one = <Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema>[] => {
   const { data, success } = schema.safeParse(value);
   return success ? [data] : [];
 };
 
+/** A selector is compared with each of them. */
+const PODS = Array.from({ length: 20 }, (_, index) =>
+  podOf("geo", index, { owner: { kind: "Deployment", name: "geo", uid: "deployment-geo" } }),
+);
+
 /** What a watch of the cluster makes of one object beside others that are as they should be. */
 function resolve(objects: Partial<ClusterObjects>): void {
-  const none = { scalables: one(scalable("Deployment"), DEPLOYMENT), replicaSets: [], pods: [] };
+  const pods = PODS.flatMap((each) => one(Pod, each));
+  const none = { scalables: one(scalable("Deployment"), DEPLOYMENT), replicaSets: [], pods };
   const others = { horizontalPodAutoscalers: [], scaledObjects: [], quotas: [], budgets: [], nodes: [] };
   workloadList({ ...none, ...others, ...objects }, () => undefined, NOW_MS);
 }
@@ -100,6 +134,17 @@ const READERS: readonly {
     seed: SCALED_OBJECT,
     read: (value) => resolve({ scaledObjects: one(ScaledObject, value) }),
   },
+  {
+    name: "HorizontalPodAutoscaler",
+    seed: HPA,
+    read: (value) => resolve({ horizontalPodAutoscalers: one(HorizontalPodAutoscaler, value) }),
+  },
+  { name: "ResourceQuota", seed: QUOTA, read: (value) => resolve({ quotas: one(ResourceQuota, value) }) },
+  {
+    name: "PodDisruptionBudget",
+    seed: BUDGET,
+    read: (value) => resolve({ budgets: one(PodDisruptionBudget, value) }),
+  },
   { name: "VerticalPodAutoscaler", seed: VPA, read: (value) => VerticalPodAutoscaler.safeParse(value) },
 ];
 
@@ -125,7 +170,7 @@ export const objectTargets = (): Target<unknown>[] =>
       const text = jsonOf(value);
       if (text.length > MOST_BYTES) return undefined;
       const before = process.threadCpuUsage();
-      const problem = problemOf(() => read(JSON.parse(text)));
+      const problem = limitProblem(text, OBJECT_LIMITS) ?? problemOf(() => read(JSON.parse(text)));
       const { system, user } = process.threadCpuUsage(before);
       return {
         cpuSeconds: (system + user) / 1e6,

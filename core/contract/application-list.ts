@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { NonNegative, ObjectName } from "./quantity.ts";
+import { NonNegative, ObjectName, ServiceName } from "./quantity.ts";
 
 export const APPLICATION_LIST_SCHEMA = "tradewind.dev/applications/v1";
 
@@ -9,6 +9,16 @@ export const APPLICATION_LIST_SCHEMA = "tradewind.dev/applications/v1";
  */
 export const APPLICATION_STATES = ["planned", "invalid", "deleted"] as const;
 export type ApplicationState = (typeof APPLICATION_STATES)[number];
+
+/**
+ * What follows for an application where another one has a service of the same name, for spans that state no namespace. `keeps`: they are its
+ * own, since it had the name first. `yields`: they are the other's. `shared`: it is not known who had it first, and both get them.
+ */
+export const NAME_OUTCOMES = ["keeps", "yields", "shared"] as const;
+export const SharedName = z.strictObject({ service: ServiceName, outcome: z.enum(NAME_OUTCOMES) });
+export type SharedName = z.infer<typeof SharedName>;
+/** Services of one application whose names another one has too, as many as are listed. */
+export const MOST_SHARED_NAMES = 100;
 
 /** One application as a predictor knows it. */
 export const ListedApplication = z.strictObject({
@@ -20,6 +30,7 @@ export const ListedApplication = z.strictObject({
   state: z.enum(APPLICATION_STATES),
   /** What is wrong with it, and what to do. */
   problem: z.string().max(1_000).optional(),
+  sharedNames: z.array(SharedName).max(MOST_SHARED_NAMES).optional(),
   /** Time since its last plan; absent before the first. */
   planAgeSeconds: NonNegative.optional(),
 });

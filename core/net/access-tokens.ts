@@ -4,8 +4,11 @@ import { RereadFile } from "./reread-file.ts";
 import type { RereadOptions } from "./reread-file.ts";
 import { digestOf, LEAST_TOKEN_LENGTH } from "./token-file.ts";
 
-/** What a token allows besides reading: `approve` decides on changes that wait, `override` pauses, holds and undoes. */
-export const SCOPES = ["read", "approve", "override"] as const;
+/**
+ * What a token allows besides reading: `approve` decides on changes that wait, `override` pauses, holds and undoes, `send` sends
+ * spans.
+ */
+export const SCOPES = ["read", "approve", "override", "send"] as const;
 export type Scope = (typeof SCOPES)[number];
 
 /** Who asks, by the token that was shown. */
@@ -23,6 +26,10 @@ export const ANYBODY: Caller = { scopes: ["read"] };
 export const DEFAULT_NAME = "default";
 /** What the audit trail calls those who decide by an annotation: the API server's own audit log says who wrote it. */
 export const ANNOTATION_NAME = "annotation";
+
+/** Names who asks to a meter of costs: a token of a name, else an address, since one without a name is many senders'. */
+export const senderOf = ({ name }: Caller, address: string): string =>
+  name === undefined || name === DEFAULT_NAME ? address : `token ${name}`;
 
 export function may({ namespaces, scopes }: Caller, scope: Scope, namespace: string): boolean {
   return scopes.includes(scope) && (namespaces?.includes(namespace) ?? true);

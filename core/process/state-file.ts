@@ -1,5 +1,25 @@
-import { mkdir, open, rename, rm } from "node:fs/promises";
+import { link, mkdir, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
+
+/** An open file or directory. */
+export interface DiskFile {
+  writeFile(text: string | Iterable<string>): Promise<void>;
+  readFile(encoding: "utf8"): Promise<string>;
+  stat(): Promise<{ readonly size: number }>;
+  sync(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** What states are kept on, as `node:fs/promises` has it. */
+export interface Disk {
+  open(path: string, flags: "r" | "w", mode?: number): Promise<DiskFile>;
+  rename(from: string, to: string): Promise<void>;
+  link(from: string, to: string): Promise<void>;
+  rm(path: string, options: { readonly force: true }): Promise<void>;
+  mkdir(path: string, options: { readonly recursive: true; readonly mode: number }): Promise<unknown>;
+}
+
+export const systemDisk: Disk = { link, mkdir, open, rename, rm };
 
 /** What a process keeps is read by its own user alone. */
 export const FILE_MODE = 0o600;
@@ -10,33 +30,41 @@ export const DIRECTORY_MODE = 0o700;
  * full disk leaves the old text or the new one. One writer for each path.
  * @param text one string, or pieces of a long one
  */
-export async function replaceFile(path: string, text: string | Iterable<string>): Promise<void> {
+export async function replaceFile(
+  path: string,
+  text: string | Iterable<string>,
+  disk: Disk = systemDisk,
+): Promise<void> {
   const temporary = `${path}.tmp`;
   try {
-    const file = await open(temporary, "w", FILE_MODE);
+    const file = await disk.open(temporary, "w", FILE_MODE);
     try {
       await file.writeFile(text);
       await file.sync();
     } finally {
       await file.close();
     }
-    await rename(temporary, path);
+    await disk.rename(temporary, path);
   } catch (error) {
-    await rm(temporary, { force: true }).catch(() => undefined);
+    await disk.rm(temporary, { force: true }).catch(() => undefined);
     throw error;
   }
-  await flushDirectory(dirname(path));
+  await flushDirectory(dirname(path), disk);
 }
 
 /** As {@link replaceFile}, in a state directory, which is made where it is missing: at the first start, or deleted meanwhile. */
-export async function replaceState(path: string, text: string | Iterable<string>): Promise<void> {
-  await mkdir(dirname(path), { recursive: true, mode: DIRECTORY_MODE });
-  await replaceFile(path, text);
+export async function replaceState(
+  path: string,
+  text: string | Iterable<string>,
+  disk: Disk = systemDisk,
+): Promise<void> {
+  await disk.mkdir(dirname(path), { recursive: true, mode: DIRECTORY_MODE });
+  await replaceFile(path, text, disk);
 }
 
 /** Without it a power cut may bring the old name back. */
-async function flushDirectory(path: string): Promise<void> {
-  const directory = await open(path, "r");
+async function flushDirectory(path: string, disk: Disk): Promise<void> {
+  const directory = await disk.open(path, "r");
   try {
     await directory.sync();
   } finally {

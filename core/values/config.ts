@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import { z } from "zod";
 import { issuesInWords, TradewindError } from "./errors.ts";
 
 /**
@@ -10,7 +10,22 @@ export function parseWith<Schema extends z.ZodType>(
   value: unknown,
   what: string,
 ): z.output<Schema> {
-  return dataOf(schema.safeParse(value), what);
+  return dataOf(safely(schema, value), what);
+}
+
+/** As `safeParse`, also of a value with more problems than fit on the stack, some 100,000. */
+export function safely<Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+): z.ZodSafeParseResult<z.output<Schema>> {
+  try {
+    return schema.safeParse(value);
+  } catch (problem) {
+    if (!(problem instanceof RangeError)) throw problem;
+    const message = "has more problems than can be listed";
+    const error = new z.ZodError([{ code: "custom", path: [], message, input: undefined }]);
+    return { success: false, error: error as z.ZodError<z.output<Schema>> };
+  }
 }
 
 /**
@@ -21,7 +36,7 @@ export function safeRead<Schema extends z.ZodType>(
   schema: Schema,
   value: unknown,
 ): z.ZodSafeParseResult<z.output<Schema>> {
-  let parsed = schema.safeParse(value);
+  let parsed = safely(schema, value);
   let known = value;
   // Further unknown fields show only once those above them are gone, in few schemas and never deeper than this.
   for (let round = 0; round < MAX_ROUNDS && !parsed.success; round += 1) {
@@ -29,7 +44,7 @@ export function safeRead<Schema extends z.ZodType>(
     if (unknown.length === 0) break;
     if (round === 0) known = structuredClone(value);
     for (const { keys, path } of unknown) removeKeys(known, path, keys);
-    parsed = schema.safeParse(known);
+    parsed = safely(schema, known);
   }
   return parsed;
 }

@@ -21,12 +21,15 @@ interface Issue {
 }
 
 const MAX_ISSUES = 5;
+/** Of one issue: one that lists the unknown keys of an object may be as long as that. */
+const MAX_ISSUE_CHARACTERS = 500;
 
 /** What a schema found wrong, on one line: `spec.replicas: Invalid input: expected number, received string`. */
 export function issuesInWords(issues: readonly Issue[]): string {
   const said = issues
     .slice(0, MAX_ISSUES)
-    .map(({ message, path }) => `${path.length === 0 ? "(root)" : path.map(String).join(".")}: ${message}`);
+    .map(({ message, path }) => `${path.length === 0 ? "(root)" : path.map(String).join(".")}: ${message}`)
+    .map((text) => text.slice(0, MAX_ISSUE_CHARACTERS));
   const more = issues.length - said.length;
   return `${said.join("; ")}${more > 0 ? `; and ${more} more` : ""}`;
 }

@@ -301,10 +301,8 @@ export class Recommender {
     const key = bookKey(namespace, service);
     const { scope } = draft;
     if (scope !== undefined && scope.namespace !== namespace) {
-      const problem = `application '${keyOf(scope)}' may not decide on services of namespace '${namespace}'`;
-      const reason: Reason = { code: "unreadable", problem };
+      // Nothing is said of the service either: it is another tenant's.
       this.#counter.wishRejected();
-      draft.refusals.set(key, { namespace, service, step: CONTRACT, reason });
       return;
     }
     const same = draft.entries.get(key);

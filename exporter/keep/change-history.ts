@@ -1,10 +1,11 @@
+import { fairlyCut } from "@tradewind/core/fair-share.ts";
 import { SIZES } from "@tradewind/core/contract/recommendation.ts";
 import type { ApplicationMode } from "@tradewind/core/contract/plan.ts";
 import type { SizeChange, SizeChanges } from "@tradewind/core/contract/recommendation.ts";
 import type { BookEntry } from "./book-entry.ts";
 
 export interface HistoryLimits {
-  /** Decisions that set no present size any more, kept in all. */
+  /** Decisions that set no present size any more, kept in all. Beyond it the namespace that has the most loses its oldest. */
   readonly history: number;
   /** The same of one service. */
   readonly historyPerService: number;
@@ -29,6 +30,8 @@ export class ChangeHistory {
   readonly #json = new Map<string, string>();
   /** Decisions that set none of the present sizes any more, with their services' keys; those retired first come first. */
   readonly #past = new Map<string, string>();
+  /** Ids of {@link #past} by namespace, in the same order. */
+  readonly #pastOf = new Map<string, Set<string>>();
   #revision = 0;
 
   constructor(limits: HistoryLimits) {
@@ -74,8 +77,9 @@ export class ChangeHistory {
 
   /** Records as JSON in the order in which they were made: all that set a present size, and the `mostPast` others retired last. */
   records(mostPast: number): string[] {
-    const left = new Set([...this.#past.keys()].slice(0, Math.max(0, this.#past.size - mostPast)));
-    return [...this.#json].flatMap(([id, json]) => (left.has(id) ? [] : [json]));
+    const newest = [...this.#past].reverse();
+    const kept = new Set(fairlyCut(newest, ([, key]) => namespaceOf(key), mostPast).map(([id]) => id));
+    return [...this.#json].flatMap(([id, json]) => (this.#past.has(id) && !kept.has(id) ? [] : [json]));
   }
 
   forget(key: string): void {
@@ -86,25 +90,36 @@ export class ChangeHistory {
     for (const id of known.ids) {
       this.#json.delete(id);
       this.#past.delete(id);
+      this.#pastOf.get(namespaceOf(key))?.delete(id);
     }
   }
 
   /** Keeps a decision that sets none of the present sizes any more as long as there is a place for it. */
   #retire(key: string, { ids }: ServiceChanges, id: string): void {
     this.#past.set(id, key);
+    const namespace = namespaceOf(key);
+    this.#pastOf.set(namespace, (this.#pastOf.get(namespace) ?? new Set()).add(id));
     const past = ids.filter((each) => this.#past.has(each));
     if (past.length > this.#limits.historyPerService) this.#drop(past[0] ?? id);
-    const [oldest] = this.#past.keys();
-    if (this.#past.size > this.#limits.history && oldest !== undefined) this.#drop(oldest);
+    if (this.#past.size <= this.#limits.history) return;
+    let most = new Set<string>();
+    for (const ofOne of this.#pastOf.values()) if (ofOne.size > most.size) most = ofOne;
+    const [oldest] = most;
+    if (oldest !== undefined) this.#drop(oldest);
   }
 
   #drop(id: string): void {
-    const ids = this.#services.get(this.#past.get(id) ?? "")?.ids;
+    const key = this.#past.get(id) ?? "";
+    const ids = this.#services.get(key)?.ids;
     ids?.splice(ids.indexOf(id), 1);
     this.#past.delete(id);
+    this.#pastOf.get(namespaceOf(key))?.delete(id);
     this.#json.delete(id);
   }
 }
+
+/** Of a service's key, see `bookKey`. */
+const namespaceOf = (key: string): string => key.slice(0, key.indexOf("\n"));
 
 /**
  * The same object where the decision changes no size.

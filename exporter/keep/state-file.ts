@@ -1,11 +1,11 @@
-import { link, open, readFile, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
 import { readWith } from "@tradewind/core/values/config.ts";
 import { describeError, TradewindError } from "@tradewind/core/values/errors.ts";
 import { readRecordLines, recordLines } from "@tradewind/core/process/record-lines.ts";
-import { asidePath, replaceState } from "@tradewind/core/process/state-file.ts";
+import { asidePath, replaceState, systemDisk } from "@tradewind/core/process/state-file.ts";
+import type { Disk } from "@tradewind/core/process/state-file.ts";
 
 const STATE_SCHEMA = "tradewind.dev/exporter-state/v1";
 /** Of any release. */
@@ -50,11 +50,13 @@ export type LoadedState =
  */
 export class StateFile {
   readonly path: string;
+  readonly #disk: Disk;
   /** Records, as JSON, that this release cannot read and another one may. */
   #kept: readonly string[] = [];
 
-  constructor(directory: string, name = STATE_FILE) {
+  constructor(directory: string, name = STATE_FILE, disk = systemDisk) {
     this.path = join(directory, name);
+    this.#disk = disk;
   }
 
   /**
@@ -75,7 +77,7 @@ export class StateFile {
         });
       }
       const setAsidePath = asidePath(this.path, nowMs);
-      await rename(this.path, setAsidePath);
+      await this.#disk.rename(this.path, setAsidePath);
       return { kind: "corrupt", error, setAsidePath };
     }
   }
@@ -88,7 +90,7 @@ export class StateFile {
     try {
       const records = [...this.#kept, ...recordsJson].slice(-MOST_RECORDS);
       const header = { schema: STATE_SCHEMA, savedAtMs: nowMs };
-      await replaceState(this.path, recordLines(header, "decisions", records));
+      await replaceState(this.path, recordLines(header, "decisions", records), this.#disk);
     } catch (error) {
       throw new TradewindError(
         "state-unwritable",
@@ -122,19 +124,19 @@ export class StateFile {
     if (damage.length === 0) return { decisions, rejected };
     const setAsidePath = asidePath(this.path, nowMs);
     // The decisions that can be read matter more.
-    await link(this.path, setAsidePath).catch(() => undefined);
+    await this.#disk.link(this.path, setAsidePath).catch(() => undefined);
     return { decisions, rejected: { ...rejected, setAsidePath } };
   }
 
   async #read(): Promise<string | undefined> {
     try {
-      const file = await open(this.path, "r");
+      const file = await this.#disk.open(this.path, "r");
       try {
         const { size } = await file.stat();
         if (size > MAX_STATE_BYTES) {
           throw new TradewindError("invalid-input", `${this.path} is too large: ${size} bytes`);
         }
-        return await readFile(file, "utf8");
+        return await file.readFile("utf8");
       } finally {
         await file.close();
       }

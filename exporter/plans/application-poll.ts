@@ -3,7 +3,11 @@ import { AddressFollower } from "@tradewind/core/net/addresses.ts";
 import type { Lookup } from "@tradewind/core/net/addresses.ts";
 import { readJsonWith } from "@tradewind/core/values/config.ts";
 import { ApplicationList, applicationKey } from "@tradewind/core/contract/application-list.ts";
-import type { ApplicationState, ListedApplication } from "@tradewind/core/contract/application-list.ts";
+import type {
+  ApplicationState,
+  ListedApplication,
+  SharedName,
+} from "@tradewind/core/contract/application-list.ts";
 import type { Logger } from "@tradewind/core/process/log.ts";
 import { PlanClient } from "./plan-client.ts";
 import type { PlanClientOptions } from "./plan-client.ts";
@@ -14,6 +18,7 @@ export interface KnownApplication {
   readonly name: string;
   readonly state: ApplicationState;
   readonly problem?: string;
+  readonly sharedNames?: readonly SharedName[];
 }
 
 /** What the predictors plan; undefined where each plans one application only, or none has been heard of yet. */
@@ -138,7 +143,19 @@ export function onlyState(lists: readonly ApplicationList[]): ApplicationState |
   return RANK.find((state) => only.some((each) => each.state === state));
 }
 
-function knownOf({ name, namespace, problem, state }: ListedApplication): KnownApplication | undefined {
+function knownOf({
+  name,
+  namespace,
+  problem,
+  sharedNames,
+  state,
+}: ListedApplication): KnownApplication | undefined {
   if (name === undefined || namespace === undefined) return undefined;
-  return { namespace, name, state, ...(problem !== undefined && { problem }) };
+  return {
+    namespace,
+    name,
+    state,
+    ...(problem !== undefined && { problem }),
+    ...(sharedNames !== undefined && { sharedNames }),
+  };
 }

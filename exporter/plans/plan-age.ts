@@ -31,7 +31,7 @@ interface Seen {
 export class PlanAge {
   readonly #options: PlanAgeOptions;
   #newest: Seen | undefined;
-  /** Monotonic time of the last answer, new or not. */
+  /** Monotonic time at which the last answer, new or not, was asked for. */
   #answeredMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: PlanAgeOptions) {
@@ -40,10 +40,11 @@ export class PlanAge {
 
   /**
    * Takes the newest plan's header.
+   * @param askedMs when it was asked for: a plan is at least as old as its answer was on the way, as through a suspension of our machine
    * @returns when the plan was made, on our monotonic clock, ms
    * @throws TradewindError `out-of-order`, `future` or `stale` when the plan must not be used
    */
-  see(header: Header): number {
+  see(header: Header, askedMs = this.#options.clock.monotonicMs()): number {
     const nowMs = this.#options.clock.monotonicMs();
     const last = this.#newest;
     const isSameLife = last?.header.predictorStartedAtMs === header.predictorStartedAtMs;
@@ -54,15 +55,16 @@ export class PlanAge {
       );
     }
     if (!isSameLife || header.sequence !== last.header.sequence) {
-      this.#newest = { header, madeMs: nowMs - this.#ageMs(header, isSameLife, nowMs) };
+      const ageMs = Math.max(nowMs - askedMs, this.#ageMs(header, isSameLife, nowMs));
+      this.#newest = { header, madeMs: nowMs - ageMs };
     }
-    this.#answeredMs = nowMs;
+    this.#answeredMs = askedMs;
     return this.#notStale();
   }
 
-  /** The predictor answered that nothing has changed. @throws TradewindError `stale` */
-  seeAgain(): void {
-    this.#answeredMs = this.#options.clock.monotonicMs();
+  /** The predictor answered that nothing has changed. @param askedMs as {@link see} @throws TradewindError `stale` */
+  seeAgain(askedMs = this.#options.clock.monotonicMs()): void {
+    this.#answeredMs = askedMs;
     this.#notStale();
   }
 
@@ -91,15 +93,20 @@ export class PlanAge {
     }
     // The plan before this one was still the newest when the predictor answered last.
     const atMostMs = isSameLife ? nowMs - this.#answeredMs : Number.POSITIVE_INFINITY;
-    return Math.min(Math.max(0, byWallMs), atMostMs);
+    return Math.min(Math.max(0, byWallMs, this.#sinceLastMs(plannedAtMs, isSameLife, nowMs)), atMostMs);
+  }
+
+  /** By how much our monotonic clock has gone on further since the plan before than its predictor's has. */
+  #sinceLastMs(plannedAtMs: number, isSameLife: boolean, nowMs: number): number {
+    const last = this.#newest;
+    if (last === undefined || !isSameLife) return 0;
+    return nowMs - last.madeMs - (plannedAtMs - last.header.plannedAtMs);
   }
 
   /** Its predictor's clock has gone on since the plan before as our monotonic one has: then it is our wall clock that was set. */
   #goesOn(plannedAtMs: number, isSameLife: boolean, nowMs: number): boolean {
-    const last = this.#newest;
-    if (last === undefined || !isSameLife) return false;
-    const aheadMs = plannedAtMs - last.header.plannedAtMs - (nowMs - last.madeMs);
-    return aheadMs <= this.#options.clockToleranceMs;
+    if (this.#newest === undefined || !isSameLife) return false;
+    return this.#sinceLastMs(plannedAtMs, isSameLife, nowMs) >= -this.#options.clockToleranceMs;
   }
 
   #notStale(): number {

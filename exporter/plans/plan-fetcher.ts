@@ -1,3 +1,4 @@
+import type { Clock } from "@tradewind/core/process/clock.ts";
 import { TradewindError } from "@tradewind/core/values/errors.ts";
 import { PlanAge } from "./plan-age.ts";
 import type { PlanAgeOptions } from "./plan-age.ts";
@@ -39,20 +40,33 @@ export interface PlanFetcher {
 
 export interface OnePredictorOptions extends PlanAgeOptions, PlanClientOptions {}
 
+/** What {@link OnePredictor} asks by. */
+export type PlanAsker = Pick<
+  PlanClient,
+  "address" | "ask" | "close" | "fetch" | "forgetLast" | "header" | "model"
+>;
+
 /** Wishes looked at to tell whether a plan can be read at all. */
 const MAX_TRIED_WISHES = 100;
 
 /** One predictor, and how old its newest plan is. */
 export class OnePredictor implements PlanFetcher {
-  readonly #client: PlanClient;
+  readonly #client: PlanAsker;
   readonly #age: PlanAge;
+  readonly #clock: Clock;
   readonly #place: PlanClientOptions["place"];
   /** The newest plan, when it cannot be read, and why. */
   #unreadable: { readonly tag: string; readonly error: TradewindError } | undefined;
 
-  constructor(predictor: string, options: OnePredictorOptions) {
-    this.#client = new PlanClient(predictor, options);
+  /** @param client what asks; default: one that speaks HTTP */
+  constructor(
+    predictor: string,
+    options: OnePredictorOptions,
+    client: PlanAsker = new PlanClient(predictor, options),
+  ) {
+    this.#client = client;
     this.#age = new PlanAge(options);
+    this.#clock = options.clock;
     this.#place = options.place;
   }
 
@@ -62,23 +76,25 @@ export class OnePredictor implements PlanFetcher {
 
   /** Asks for the newest plan without its wishes. @throws as {@link fetch} */
   async header(stopping: AbortSignal): Promise<ReadPlan["header"]> {
+    const askedMs = this.#clock.monotonicMs();
     const { header } = this.#read(await this.#client.header(stopping));
-    this.#age.see(header);
+    this.#age.see(header, askedMs);
     // The same plan is not fetched again only to find that it cannot be read.
     if (this.#unreadable?.tag === tagOf(header)) throw this.#unreadable.error;
     return header;
   }
 
   async fetch(stopping: AbortSignal): Promise<FetchedPlan | null> {
+    const askedMs = this.#clock.monotonicMs();
     const body = await this.#client.fetch(stopping);
     if (body === null) {
       if (this.#unreadable !== undefined) throw this.#unreadable.error;
-      this.#age.seeAgain();
+      this.#age.seeAgain(askedMs);
       return null;
     }
     this.#unreadable = undefined;
     const plan = this.#read(body);
-    const madeMs = this.#age.see(plan.header);
+    const madeMs = this.#age.see(plan.header, askedMs);
     const error = unreadable(plan, this.address);
     if (error !== undefined) {
       this.#unreadable = { tag: tagOf(plan.header), error };

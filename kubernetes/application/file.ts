@@ -4,6 +4,7 @@ import { Application, serviceSpecs } from "@tradewind/core/contract/application.
 import type { ServiceSpec } from "@tradewind/core/contract/application.ts";
 import type { Calendar } from "@tradewind/core/contract/calendar.ts";
 import { TradewindError } from "@tradewind/core/values/errors.ts";
+import { countValues } from "@tradewind/core/json-limits.ts";
 import { parse } from "yaml";
 import { timesProblem } from "./calendar-times.ts";
 
@@ -60,6 +61,9 @@ const MOST_CALENDAR_ENTRIES = 5_000;
 /** A formatter of dates, which a time zone needs, takes 0.6 ms and 40 kB. */
 const MOST_TIME_ZONES = 16;
 
+/** Values in lists and objects: 1,000 services with all their fields have 17,000. */
+const MOST_VALUES = 18_000;
+
 /**
  * Costs 50 ms of CPU at most, whatever the value says: what would cost more is refused before it is read.
  * @throws TradewindError `invalid-config` or `invalid-input` that begins with `what`
@@ -82,6 +86,15 @@ function withoutSections(value: unknown): unknown {
 
 /** What of a value, of whatever shape, would take too long to read. */
 function costProblem(value: unknown): string | undefined {
+  const costly = calendarsCost(value);
+  if (costly !== undefined) return costly;
+  if (countValues(value, MOST_VALUES) > MOST_VALUES) {
+    return `it has more than ${MOST_VALUES} values in its lists and fields: leave out what is a default`;
+  }
+  return undefined;
+}
+
+function calendarsCost(value: unknown): string | undefined {
   const { calendars } = (value ?? {}) as { readonly calendars?: unknown };
   if (!Array.isArray(calendars)) return undefined;
   const zones = new Set<unknown>();

@@ -2,6 +2,7 @@ import type { Clock } from "@tradewind/core/process/clock.ts";
 import { applicationKey } from "@tradewind/core/contract/application-list.ts";
 import type { ApplicationState } from "@tradewind/core/contract/application-list.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
+import { fairlyCut } from "@tradewind/core/fair-share.ts";
 import type { Logger } from "@tradewind/core/process/log.ts";
 import type { ApiClient } from "../client/client.ts";
 import type { WatchObserver } from "../watch/reflector.ts";
@@ -13,7 +14,7 @@ import { ApplicationResources } from "./resources.ts";
 import { pathsOf, requireCluster } from "./sources.ts";
 import type { ApplicationSource } from "./sources.ts";
 
-/** More applications of one process are not planned: each exporter keeps a connection for each of them. */
+/** More applications of one process are not planned: each exporter keeps a connection for each of them. Namespaces share them. */
 export const MOST_APPLICATIONS = 50;
 /** Deleted applications whose names are remembered. */
 const MOST_DELETED = 1_000;
@@ -119,13 +120,17 @@ export class FollowedApplications {
   #take(): void {
     const { log, onChange } = this.#options;
     const before = this.planned();
-    this.#list = followed(this.#parts.flatMap((part) => part.entries()));
+    this.#list = followed(
+      this.#parts.flatMap((part) => part.entries()),
+      new Set(before.map(applicationKey)),
+    );
+    const listed = new Set(this.#list.map(keyOf));
     const after = new Set(this.planned().map(applicationKey));
     for (const key of after) this.#deleted.delete(key);
     for (const application of before) {
       const { name, namespace } = application;
       const key = applicationKey(application);
-      if (after.has(key)) continue;
+      if (after.has(key) || listed.has(key)) continue;
       log.warn({ name, namespace }, "the application was deleted; it is not planned any more");
       this.#deleted.delete(key);
       this.#deleted.set(key, { origin: key, state: "deleted", name, namespace });
@@ -142,18 +147,31 @@ function keyOf({ name, namespace }: FollowedApplication): string | undefined {
   return name === undefined || namespace === undefined ? undefined : applicationKey({ name, namespace });
 }
 
-/** Of each entry how it stands among the others. */
-function followed(entries: readonly ApplicationEntry[]): FollowedApplication[] {
+/** Of each entry how it stands among the others. @param before keys of those that were planned, which keep their places */
+function followed(entries: readonly ApplicationEntry[], before: ReadonlySet<string>): FollowedApplication[] {
   const byOrigin = new Map(entries.map((entry) => [entry.origin, entry]));
   const sorted = [...byOrigin.values()].sort((a, b) => (a.origin < b.origin ? -1 : 1));
   const first = new Map<string, string>();
-  return sorted.map((entry) => standing(entry, first));
+  for (const { application, origin } of sorted) {
+    const key = application && applicationKey(application);
+    if (key !== undefined && !first.has(key)) first.set(key, origin);
+  }
+  const unique = sorted.filter(
+    ({ application, origin }) => application && first.get(applicationKey(application)) === origin,
+  );
+  const namespaceOf = ({ application }: ApplicationEntry): string => application?.namespace ?? "";
+  const isNew = ({ application }: ApplicationEntry): number =>
+    Number(application === undefined || !before.has(applicationKey(application)));
+  const inOrder = unique.toSorted((a, b) => isNew(a) - isNew(b));
+  const planned = new Set(fairlyCut(inOrder, namespaceOf, MOST_APPLICATIONS));
+  return sorted.map((entry) => standing(entry, first, planned.has(entry)));
 }
 
-/** @param first by key the origins of those before it, which it joins where it is planned */
+/** @param first of each key the origin that counts @param hasPlace it is among those that one release plans */
 function standing(
   { annotated, application, generation, origin, place, problem }: ApplicationEntry,
-  first: Map<string, string>,
+  first: ReadonlyMap<string, string>,
+  hasPlace: boolean,
 ): FollowedApplication {
   const known = application ?? place;
   const names = known && { namespace: known.namespace, name: known.name };
@@ -166,15 +184,14 @@ function standing(
   if (application === undefined) return invalid(problem ?? "it has no valid configuration");
   const key = applicationKey(application);
   const other = first.get(key);
-  if (other !== undefined) {
+  if (other !== undefined && other !== origin) {
     return invalid(`application '${key}' is also configured by ${other}: give one of them another name`);
   }
-  if (first.size >= MOST_APPLICATIONS) {
+  if (!hasPlace) {
     return invalid(
-      `at most ${MOST_APPLICATIONS} applications are planned by one release: install another one for the rest`,
+      `at most ${MOST_APPLICATIONS} applications are planned by one release, as many of each namespace: install another one for the rest`,
     );
   }
-  first.set(key, origin);
   return {
     origin,
     state: "planned",

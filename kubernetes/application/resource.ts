@@ -5,6 +5,7 @@ import { describeError, TradewindError } from "@tradewind/core/values/errors.ts"
 import type { Logger } from "@tradewind/core/process/log.ts";
 import type { ApiClient } from "../client/client.ts";
 import { RESOURCES } from "../client/resources.ts";
+import { StringMap } from "../objects/metadata.ts";
 import { Reflector } from "../watch/reflector.ts";
 import type { WatchObserver } from "../watch/reflector.ts";
 import { parseApplication } from "./file.ts";
@@ -35,9 +36,11 @@ export const Resource = z.object({
     name: z.string(),
     namespace: z.string(),
     generation: z.number().optional(),
-    annotations: z.record(z.string(), z.string()).nullish(),
+    annotations: StringMap,
   }),
-  spec: z.record(z.string(), z.unknown()),
+  spec: z.custom<Record<string, unknown>>(
+    (spec) => typeof spec === "object" && spec !== null && !Array.isArray(spec),
+  ),
 });
 
 /** Ids of changes that annotations of an Application decide on. */
@@ -56,16 +59,19 @@ export interface ConfigurationReading {
 
 const APPROVE = "tradewind.dev/approve";
 const REFUSE = "tradewind.dev/refuse";
+/** Some 1,000 ids; what follows is not read. */
+const MOST_CHARACTERS = 20_000;
 
 /** What the annotations of an Application say: ids separated by commas. An id in both is refused. */
 export function annotatedIn({ annotations }: z.infer<typeof Resource>["metadata"]): Annotated {
   const idsOf = (name: string): string[] =>
-    (annotations?.[name] ?? "")
+    (annotations[name] ?? "")
+      .slice(0, MOST_CHARACTERS)
       .split(",")
       .map((each) => each.trim())
       .filter((each) => each !== "");
-  const refused = idsOf(REFUSE);
-  return { approved: idsOf(APPROVE).filter((each) => !refused.includes(each)), refused };
+  const refused = new Set(idsOf(REFUSE));
+  return { approved: idsOf(APPROVE).filter((each) => !refused.has(each)), refused: [...refused] };
 }
 
 export const NOTHING_ANNOTATED: Annotated = { approved: [], refused: [] };

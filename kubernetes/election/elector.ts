@@ -20,7 +20,7 @@ export interface ElectionTimings {
 const TIMINGS: ElectionTimings = { leaseSeconds: 15, renewDeadlineMs: 10_000, retryMs: 2_000 };
 
 export interface ElectorOptions {
-  readonly client: ApiClient;
+  readonly client: Pick<ApiClient, "create" | "find" | "update">;
   readonly namespace: string;
   readonly name: string;
   /** Names this process; two must never share one. */

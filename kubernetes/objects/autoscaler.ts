@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { ListOf } from "./bounded.ts";
 import { Controller, Identity, managerOf, StringMap } from "./metadata.ts";
 
 /** What scales a workload, and between which bounds. */
@@ -17,6 +18,9 @@ export interface Autoscaler {
   /** What sets it back to what a repository says: `Helm release 'shop'`, `Argo CD`. */
   readonly managedBy: string | undefined;
 }
+
+/** Metrics of an HPA, triggers of a ScaledObject. */
+const MOST_METRICS = 250;
 
 const Replicas = z.number().int().min(0).nullish();
 
@@ -67,15 +71,12 @@ export const HorizontalPodAutoscaler = z
       scaleTargetRef: z.object({ kind: z.string(), name: z.string() }),
       minReplicas: Replicas,
       maxReplicas: z.number().int().min(0),
-      metrics: z.array(Metric).nullish(),
+      metrics: ListOf(Metric, MOST_METRICS),
     }),
   })
   .transform(({ metadata, spec }): HorizontalPodAutoscaler => {
     const { name, namespace, ownerReferences } = metadata;
-    const sources = (spec.metrics ?? []).flatMap(({ resource, containerResource }) => [
-      resource,
-      containerResource,
-    ]);
+    const sources = spec.metrics.flatMap(({ resource, containerResource }) => [resource, containerResource]);
     const isAgainst = (name: string): boolean =>
       sources.some((source) => source?.name === name && source.targetType === "Utilization");
     return {
@@ -88,7 +89,7 @@ export const HorizontalPodAutoscaler = z
       scaledObject: ownerReferences?.kind === "ScaledObject" ? ownerReferences.name : undefined,
       isPaused: false,
       managedBy: managerOf(metadata),
-      externalMetrics: (spec.metrics ?? []).flatMap(({ external }) => external ?? []),
+      externalMetrics: spec.metrics.flatMap(({ external }) => external ?? []),
     };
   });
 
@@ -135,13 +136,13 @@ export const ScaledObject = z
       scaleTargetRef: z.object({ kind: z.string().nullish(), name: z.string() }),
       minReplicaCount: Replicas,
       maxReplicaCount: Replicas,
-      triggers: z.array(Trigger).nullish(),
+      triggers: ListOf(Trigger, MOST_METRICS),
     }),
   })
   .transform(({ metadata, spec }): ScaledObject => {
     const { annotations, name: ownName, namespace, uid } = metadata;
     const { kind, name: targetName } = spec.scaleTargetRef;
-    const triggers = spec.triggers ?? [];
+    const { triggers } = spec;
     const pause = pauseOf(annotations);
     return {
       namespace,

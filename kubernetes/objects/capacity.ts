@@ -1,10 +1,14 @@
 import { z } from "zod";
 import { NodeClassName } from "@tradewind/core/contract/quantity.ts";
+import { ListOf } from "./bounded.ts";
 import { Identity, StringMap } from "./metadata.ts";
 import { Quantity, Resources } from "./quantity.ts";
 
 /** Set by cloud providers. */
 const INSTANCE_TYPE = "node.kubernetes.io/instance-type";
+
+/** Conditions of a node, scopes of a quota. */
+const MOST_LISTED = 250;
 
 /** A node's room for pods. */
 export const Node = z
@@ -13,7 +17,7 @@ export const Node = z
     spec: z.object({ unschedulable: z.boolean().nullish() }).nullish(),
     status: z.object({
       allocatable: Resources.and(z.object({ pods: Quantity.optional() })).nullish(),
-      conditions: z.array(z.object({ type: z.string(), status: z.string() })).nullish(),
+      conditions: ListOf(z.object({ type: z.string(), status: z.string() }), MOST_LISTED),
     }),
   })
   .transform(({ metadata, spec, status }) => ({
@@ -21,7 +25,7 @@ export const Node = z
     /** Takes new pods. */
     schedulable:
       spec?.unschedulable !== true &&
-      (status.conditions ?? []).some(({ type, status: is }) => type === "Ready" && is === "True"),
+      status.conditions.some(({ type, status: is }) => type === "Ready" && is === "True"),
     cpuCores: status.allocatable?.cpuCores,
     memoryBytes: status.allocatable?.memoryBytes,
     pods: status.allocatable?.pods,
@@ -47,9 +51,9 @@ function amounts(map: Readonly<Record<string, string>>): Partial<Record<QuotaRes
   const known: Partial<Record<QuotaResource, number>> = {};
   for (const [name, text] of Object.entries(map)) {
     const key = QUOTA_KEYS[name];
-    const value = Quantity.safeParse(text);
-    if (key === undefined || !value.success) continue;
-    known[key] = Math.min(known[key] ?? Number.POSITIVE_INFINITY, value.data);
+    const value = key === undefined ? undefined : Quantity.safeParse(text).data;
+    if (key === undefined || value === undefined) continue;
+    known[key] = Math.min(known[key] ?? Number.POSITIVE_INFINITY, value);
   }
   return known;
 }
@@ -61,9 +65,9 @@ export const ResourceQuota = z
   .object({
     metadata: Identity,
     spec: z
-      .object({ scopes: z.array(z.string()).nullish(), scopeSelector: z.unknown().optional() })
+      .object({ scopes: ListOf(z.string(), MOST_LISTED), scopeSelector: z.unknown().optional() })
       .nullish()
-      .transform((spec) => (spec?.scopes ?? []).length > 0 || isGiven(spec?.scopeSelector)),
+      .transform((spec) => (spec?.scopes.length ?? 0) > 0 || isGiven(spec?.scopeSelector)),
     status: z.object({ hard: StringMap, used: StringMap }).nullish(),
   })
   .transform(({ metadata: { name, namespace }, spec: isScoped, status }) => ({

@@ -1,23 +1,24 @@
 import { z } from "zod";
+import { ListOf } from "./bounded.ts";
 import { StringMap } from "./metadata.ts";
+
+/** Of each part of a selector: one with more is not read, for it is compared with every pod. */
+const MOST_TERMS = 100;
 
 /** `metav1.LabelSelector`. */
 export const LabelSelector = z.object({
-  matchLabels: StringMap,
-  matchExpressions: z
-    .array(
-      z.object({
-        key: z.string(),
-        /** `In`, `NotIn`, `Exists`, `DoesNotExist`. */
-        operator: z.string(),
-        values: z
-          .array(z.string())
-          .nullish()
-          .transform((values) => values ?? []),
-      }),
-    )
-    .nullish()
-    .transform((expressions) => expressions ?? []),
+  matchLabels: StringMap.refine((labels) => Object.keys(labels).length <= MOST_TERMS, {
+    message: `has more than ${MOST_TERMS} labels`,
+  }),
+  matchExpressions: ListOf(
+    z.object({
+      key: z.string(),
+      /** `In`, `NotIn`, `Exists`, `DoesNotExist`. */
+      operator: z.string(),
+      values: ListOf(z.string(), MOST_TERMS),
+    }),
+    MOST_TERMS,
+  ),
 });
 export type LabelSelector = z.infer<typeof LabelSelector>;
 

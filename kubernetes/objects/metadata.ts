@@ -1,18 +1,30 @@
 import { z } from "zod";
+import { ListOf } from "./bounded.ts";
+
+/** Characters of an RFC 3339 time with nanoseconds and a zone, and a few more. */
+const MOST_TIME_CHARACTERS = 40;
 
 /** A time as the API writes it (RFC 3339), in ms since the epoch; anything else is taken as not said. */
 export const Timestamp = z
   .string()
   .nullish()
   .transform((text) => {
-    const ms = Date.parse(text ?? "");
+    const ms = Date.parse((text ?? "").length > MOST_TIME_CHARACTERS ? "" : (text ?? ""));
     return Number.isNaN(ms) ? undefined : ms;
   });
 
+/** Texts by name, empty where none are given. */
 export const StringMap = z
-  .record(z.string(), z.string())
+  .unknown()
   .nullish()
-  .transform((map) => map ?? {});
+  .transform((map, context): Record<string, string> => {
+    if (map === undefined || map === null) return {};
+    const isMap = typeof map === "object" && !Array.isArray(map);
+    if (isMap && Object.values(map).every((value) => typeof value === "string"))
+      return map as Record<string, string>;
+    context.addIssue("must be texts by name");
+    return z.NEVER;
+  });
 
 const OwnerReference = z.object({
   kind: z.string(),
@@ -28,13 +40,12 @@ export interface Owner {
   readonly uid: string;
 }
 
-export const Controller = z
-  .array(OwnerReference)
-  .nullish()
-  .transform((owners): Owner | undefined => {
-    const owner = owners?.find(({ controller }) => controller === true);
-    return owner && { kind: owner.kind, name: owner.name, uid: owner.uid };
-  });
+const MOST_OWNERS = 100;
+
+export const Controller = ListOf(OwnerReference, MOST_OWNERS).transform((owners): Owner | undefined => {
+  const owner = owners.find(({ controller }) => controller === true);
+  return owner && { kind: owner.kind, name: owner.name, uid: owner.uid };
+});
 
 /** The part of every object's metadata that is used everywhere. */
 export const Identity = z.object({

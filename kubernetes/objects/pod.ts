@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { ListOf } from "./bounded.ts";
 import { Controller, Identity, StringMap, Timestamp } from "./metadata.ts";
 import type { Owner } from "./metadata.ts";
 import { Resources } from "./quantity.ts";
@@ -8,13 +9,18 @@ const ResourceLists = z
   .nullish()
   .transform((lists) => ({ requests: lists?.requests ?? {}, limits: lists?.limits ?? {} }));
 
+/** Kubernetes itself sets no number; a pod of more containers is not read. */
+const MOST_CONTAINERS = 250;
+const MOST_CONDITIONS = 100;
+const MOST_RESIZE_POLICIES = 16;
+
 const ContainerSpec = z.object({
   name: z.string(),
   resources: ResourceLists,
-  resizePolicy: z
-    .array(z.object({ resourceName: z.string(), restartPolicy: z.string() }))
-    .nullish()
-    .transform((policies) => policies ?? []),
+  resizePolicy: ListOf(
+    z.object({ resourceName: z.string(), restartPolicy: z.string() }),
+    MOST_RESIZE_POLICIES,
+  ),
   restartPolicy: z.string().nullish(),
 });
 
@@ -39,12 +45,6 @@ const Condition = z.object({
   message: z.string().nullish(),
   lastTransitionTime: Timestamp,
 });
-
-const List = <Item extends z.ZodType>(item: Item) =>
-  z
-    .array(item)
-    .nullish()
-    .transform((items) => items ?? []);
 
 /** A container that runs as long as its pod: not an init container, unless that stays as a sidecar. */
 export interface PodContainer {
@@ -111,17 +111,17 @@ export const Pod = z
     }),
     spec: z.object({
       nodeName: z.string().nullish(),
-      containers: z.array(ContainerSpec),
-      initContainers: List(ContainerSpec),
+      containers: ListOf(ContainerSpec, MOST_CONTAINERS),
+      initContainers: ListOf(ContainerSpec, MOST_CONTAINERS),
     }),
     status: z
       .object({
         phase: z.string().nullish(),
         qosClass: z.string().nullish(),
         startTime: Timestamp,
-        conditions: List(Condition),
-        containerStatuses: List(ContainerStatus),
-        initContainerStatuses: List(ContainerStatus),
+        conditions: ListOf(Condition, MOST_CONDITIONS),
+        containerStatuses: ListOf(ContainerStatus, MOST_CONTAINERS),
+        initContainerStatuses: ListOf(ContainerStatus, MOST_CONTAINERS),
       })
       .prefault({}),
   })

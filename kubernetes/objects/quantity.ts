@@ -21,16 +21,19 @@ const FACTORS: Readonly<Record<string, number>> = {
 
 const QUANTITY = /^([+-]?(?:\d+(?:\.\d*)?|\.\d+))(?:([eE][+-]?\d+)|(n|u|m|k|[MGTPE]i?|Ki))?$/;
 
+/** A longer text is none: 18 digits and a suffix are as much as Kubernetes keeps. */
+const MOST_CHARACTERS = 500;
+
 /**
  * A Kubernetes quantity such as `250m`, `1.5`, `128Mi` or `1e3` as a plain number: cores, bytes or a count
  * (https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/).
  * @throws RangeError naming the text when it is none
  */
 export function parseQuantity(text: string): number {
-  const [, digits, exponent, suffix] = QUANTITY.exec(text.trim()) ?? [];
+  const [, digits, exponent, suffix] = QUANTITY.exec(text.slice(0, MOST_CHARACTERS).trim()) ?? [];
   const number = digits === undefined ? Number.NaN : Number(`${digits}${exponent ?? ""}`);
   const value = number * (FACTORS[suffix ?? ""] ?? Number.NaN);
-  if (!Number.isFinite(value)) {
+  if (!Number.isFinite(value) || text.length > MOST_CHARACTERS) {
     throw new RangeError(`'${text.slice(0, 40)}' is not a quantity; write for example 250m, 2 or 128Mi`);
   }
   return value;

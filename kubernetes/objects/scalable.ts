@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { GRPC_PROBE_PATH } from "@tradewind/core/contract/workload.ts";
+import { ListOf } from "./bounded.ts";
 import { Identity, StringMap } from "./metadata.ts";
 import { Resources } from "./quantity.ts";
 
@@ -16,6 +17,8 @@ export interface EnvironmentVariable {
   readonly value?: string;
 }
 
+/** A longer value is taken as one that is not known. */
+const MOST_VALUE_CHARACTERS = 4_096;
 const FIELD = /^metadata\.(labels|annotations)\['([^']+)'\]$/;
 
 /** A literal, or a label or annotation of the pod. */
@@ -23,13 +26,28 @@ function valueOf(
   { value, valueFrom }: z.infer<typeof DeclaredVariable>,
   pod: Readonly<Record<"labels" | "annotations", Readonly<Record<string, string>>>>,
 ): string | undefined {
-  if (typeof value === "string" && value !== "") return value.includes("$(") ? undefined : value;
-  const [, where, key] = FIELD.exec(valueFrom?.fieldRef?.fieldPath ?? "") ?? [];
+  if (typeof value === "string" && value !== "")
+    return value.length > MOST_VALUE_CHARACTERS || value.includes("$(") ? undefined : value;
+  const path = valueFrom?.fieldRef?.fieldPath ?? "";
+  const [, where, key] = (path.length > MOST_VALUE_CHARACTERS ? null : FIELD.exec(path)) ?? [];
   if (key === undefined) return undefined;
   return (where === "labels" ? pod.labels : pod.annotations)[key];
 }
 
-const TELEMETRY_VARIABLES = new Set(["OTEL_SERVICE_NAME", "OTEL_RESOURCE_ATTRIBUTES"]);
+const TELEMETRY_VARIABLES: ReadonlySet<unknown> = new Set(["OTEL_SERVICE_NAME", "OTEL_RESOURCE_ATTRIBUTES"]);
+const MOST_TELEMETRY_VARIABLES = 16;
+const MOST_CONTAINERS = 250;
+
+/** Of all variables those that are used, the others unread. */
+const Environment = z
+  .unknown()
+  .nullish()
+  .transform((all): unknown[] =>
+    (Array.isArray(all) ? (all as unknown[]) : [])
+      .filter((each) => TELEMETRY_VARIABLES.has((each as { name?: unknown } | null)?.name))
+      .slice(0, MOST_TELEMETRY_VARIABLES),
+  )
+  .pipe(z.array(DeclaredVariable));
 
 const MAX_PROBE_PATH = 500;
 
@@ -43,7 +61,9 @@ const Probe = z
   .transform((probe): string | undefined => {
     if (probe?.grpc) return GRPC_PROBE_PATH;
     if (!probe?.httpGet) return undefined;
-    const [path = ""] = (probe.httpGet.path ?? "").split(/[?#]/, 1);
+    const asked = probe.httpGet.path ?? "";
+    if (asked.length > MOST_VALUE_CHARACTERS) return undefined;
+    const [path = ""] = asked.split(/[?#]/, 1);
     const rooted = path.startsWith("/") ? path : `/${path}`;
     return rooted.length > MAX_PROBE_PATH ? undefined : rooted;
   });
@@ -52,13 +72,10 @@ const Template = z
   .object({
     metadata: z.object({ labels: StringMap, annotations: StringMap }).nullish(),
     spec: z.object({
-      containers: z.array(
+      containers: ListOf(
         z.object({
           name: z.string(),
-          env: z
-            .array(DeclaredVariable)
-            .nullish()
-            .transform((all) => (all ?? []).filter(({ name }) => TELEMETRY_VARIABLES.has(name))),
+          env: Environment,
           readinessProbe: Probe,
           livenessProbe: Probe,
           startupProbe: Probe,
@@ -71,6 +88,7 @@ const Template = z
               return { requests: { ...limits, ...lists?.requests }, limits };
             }),
         }),
+        MOST_CONTAINERS,
       ),
     }),
   })

@@ -1,18 +1,29 @@
 import { z } from "zod";
+import { ListOf } from "./bounded.ts";
 import { Identity, Timestamp } from "./metadata.ts";
 import { Quantity, Resources } from "./quantity.ts";
+
+/** Containers, and what else a VPA lists one by one. */
+const MOST_LISTED = 250;
 
 const ContainerPolicy = z.object({
   containerName: z.string().nullish(),
   mode: z.string().nullish(),
   minAllowed: Resources.nullish(),
   maxAllowed: Resources.nullish(),
-  controlledResources: z.array(z.string()).nullish(),
+  controlledResources: ListOf(z.string(), MOST_LISTED).nullish(),
   controlledValues: z.string().nullish(),
 });
 export type ContainerPolicy = z.infer<typeof ContainerPolicy>;
 
-const ResourceList = z.record(z.string(), Quantity);
+const MOST_RESOURCES = 100;
+const ResourceList = z
+  .custom<object>((value) => typeof value === "object" && value !== null && !Array.isArray(value))
+  .refine((value) => Object.keys(value).length <= MOST_RESOURCES, {
+    abort: true,
+    message: `has more than ${MOST_RESOURCES} resources`,
+  })
+  .pipe(z.record(z.string(), Quantity));
 
 /** What a VPA's status recommends for one container, in cores and bytes. */
 export interface StoredRecommendation {
@@ -49,15 +60,15 @@ export const VerticalPodAutoscaler = z
     spec: z.object({
       targetRef: z.object({ kind: z.string(), name: z.string() }).nullish(),
       updatePolicy: z.object({ updateMode: z.string().nullish() }).nullish(),
-      resourcePolicy: z.object({ containerPolicies: z.array(ContainerPolicy).nullish() }).nullish(),
-      recommenders: z.array(z.object({ name: z.string() })).nullish(),
+      resourcePolicy: z.object({ containerPolicies: ListOf(ContainerPolicy, MOST_LISTED) }).nullish(),
+      recommenders: ListOf(z.object({ name: z.string() }), MOST_LISTED),
     }),
     status: z
       .object({
         recommendation: z
-          .object({ containerRecommendations: z.array(ContainerRecommendation).nullish() })
+          .object({ containerRecommendations: ListOf(ContainerRecommendation, MOST_LISTED) })
           .nullish(),
-        conditions: z.array(VpaCondition).nullish(),
+        conditions: ListOf(VpaCondition, MOST_LISTED),
       })
       .nullish(),
   })
@@ -70,7 +81,7 @@ export const VerticalPodAutoscaler = z
     /** `Recreate` where nothing is said. */
     updateMode: spec.updatePolicy?.updateMode ?? "Recreate",
     policies: spec.resourcePolicy?.containerPolicies ?? [],
-    recommenders: (spec.recommenders ?? []).map(({ name }) => name),
+    recommenders: spec.recommenders.map(({ name }) => name),
     recommendations: status?.recommendation?.containerRecommendations ?? [],
     conditions: status?.conditions ?? [],
   }));

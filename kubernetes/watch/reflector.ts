@@ -2,7 +2,9 @@ import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
 import { systemClock } from "@tradewind/core/process/clock.ts";
 import type { Clock } from "@tradewind/core/process/clock.ts";
+import { safely } from "@tradewind/core/values/config.ts";
 import { describeError, TradewindError } from "@tradewind/core/values/errors.ts";
+import { limitProblem, OBJECT_LIMITS } from "@tradewind/core/json-limits.ts";
 import type { Logger } from "@tradewind/core/process/log.ts";
 import { retryDelayMs } from "@tradewind/core/process/retry-delay.ts";
 import type { RetryDelays } from "@tradewind/core/process/retry-delay.ts";
@@ -62,6 +64,8 @@ const TIMINGS: ReflectorTimings = {
 const PAGE_SIZE = 500;
 const MAX_ITEMS = 100_000;
 const SHORT_WATCH_MS = 1_000;
+/** Namespaces of which something is said once. */
+const MOST_SAID = 1_000;
 const MAX_LINE_BYTES = 8 * 2 ** 20;
 const METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
 const METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
@@ -111,7 +115,8 @@ export class Reflector<Item> {
   /** Monotonic time until which the copy is known to be true while it is not current. */
   private trueAtMs = Number.NEGATIVE_INFINITY;
   private resourceVersion: string | undefined;
-  private skippedBefore = false;
+  /** Namespaces of which it was said that an object is left out. */
+  private readonly skippedIn = new Set<string>();
   private failures = 0;
 
   constructor(options: ReflectorOptions<Item>) {
@@ -227,6 +232,12 @@ export class Reflector<Item> {
   }
 
   private take(line: string): void {
+    const tooMuch = limitProblem(line, OBJECT_LIMITS);
+    if (tooMuch !== undefined) {
+      // Who wrote it keeps the state before; what it is of is not known without reading it.
+      this.skipped("", { problem: tooMuch });
+      return;
+    }
     const { type, object } = WatchEvent.parse(JSON.parse(line));
     if (type === "ERROR") throw refusalInWatch(this.place, object);
     this.failures = 0;
@@ -244,7 +255,7 @@ export class Reflector<Item> {
   /** An object that cannot be understood is left out, and an older state of it with it. */
   private put(into: Map<string, Item>, object: unknown): void {
     const named = Named.safeParse(object);
-    const parsed = this.options.schema.safeParse(object);
+    const parsed = safely(this.options.schema, object);
     const key = named.success
       ? objectKey(named.data.metadata.namespace, named.data.metadata.name)
       : undefined;
@@ -253,12 +264,20 @@ export class Reflector<Item> {
       return;
     }
     if (key !== undefined) into.delete(key);
-    this.options.observer?.itemSkipped(this.place.resource.plural);
-    if (this.skippedBefore) return;
-    this.skippedBefore = true;
     const [issue] = parsed.error?.issues ?? named.error?.issues ?? [];
     const problem = `${issue?.path.map(String).join(".") ?? ""}: ${issue?.message ?? ""}`;
-    this.options.log.warn({ resource: describePlace(this.place), key, problem }, "an object is left out");
+    this.skipped(named.data?.metadata.namespace ?? "", { key, problem });
+  }
+
+  /** Says once for each namespace that an object is left out. */
+  private skipped(
+    namespace: string,
+    facts: { readonly key?: string | undefined; readonly problem: string },
+  ): void {
+    this.options.observer?.itemSkipped(this.place.resource.plural);
+    if (this.skippedIn.has(namespace) || this.skippedIn.size >= MOST_SAID) return;
+    this.skippedIn.add(namespace);
+    this.options.log.warn({ resource: describePlace(this.place), ...facts }, "an object is left out");
   }
 
   /** Decides what follows from an error. @returns how long to wait */

@@ -6,7 +6,8 @@ const FINISHED = new Set(["Succeeded", "Failed"]);
 
 /**
  * Pods by the uid of the workload that runs them; finished pods belong to none. A ReplicaSet that is not known (yet) is
- * taken to be its Deployment's by name: `cart-5d4f8c7b9` is `cart`'s.
+ * taken to be its Deployment's by name: `cart-5d4f8c7b9` is `cart`'s. An owner of another namespace is none, as for Kubernetes itself:
+ * who writes a pod writes its `ownerReferences`.
  */
 export function podsByWorkload(
   pods: Iterable<Pod>,
@@ -14,16 +15,17 @@ export function podsByWorkload(
   workloads: Iterable<Scalable>,
 ): ReadonlyMap<string, readonly Pod[]> {
   const replicaSetByUid = new Map<string, Owned>();
-  for (const each of replicaSets) replicaSetByUid.set(each.uid, each);
+  for (const each of replicaSets) replicaSetByUid.set(inNamespace(each.namespace, each.uid), each);
   const byUid = new Map<string, Pod[]>();
-  const uidByName = new Map<string, string>();
+  const uids = new Map<string, string>();
   for (const { uid, kind, namespace, name } of workloads) {
     byUid.set(uid, []);
-    uidByName.set(`${kind}/${namespace}/${name}`, uid);
+    uids.set(inNamespace(namespace, uid), uid);
+    uids.set(`${kind}/${namespace}/${name}`, uid);
   }
   for (const pod of pods) {
     if (pod.owner === undefined || FINISHED.has(pod.phase)) continue;
-    const uid = workloadOf(pod, replicaSetByUid, uidByName);
+    const uid = workloadOf(pod, replicaSetByUid, uids);
     if (uid !== undefined) byUid.get(uid)?.push(pod);
   }
   for (const each of byUid.values()) each.sort((a, b) => (a.name < b.name ? -1 : 1));
@@ -33,11 +35,15 @@ export function podsByWorkload(
 function workloadOf(
   { namespace, owner }: Pod,
   replicaSets: ReadonlyMap<string, Owned>,
-  uidByName: ReadonlyMap<string, string>,
+  uids: ReadonlyMap<string, string>,
 ): string | undefined {
   if (owner === undefined) return undefined;
-  if (owner.kind !== "ReplicaSet") return owner.uid;
-  const known = replicaSets.get(owner.uid);
-  if (known !== undefined) return known.owner?.uid;
-  return uidByName.get(`Deployment/${namespace}/${owner.name.replace(/-[a-z0-9]+$/, "")}`);
+  const uidHere = (uid: string | undefined): string | undefined =>
+    uids.get(inNamespace(namespace, uid ?? ""));
+  if (owner.kind !== "ReplicaSet") return uidHere(owner.uid);
+  const known = replicaSets.get(inNamespace(namespace, owner.uid));
+  if (known !== undefined) return uidHere(known.owner?.uid);
+  return uids.get(`Deployment/${namespace}/${owner.name.replace(/-[a-z0-9]+$/, "")}`);
 }
+
+const inNamespace = (namespace: string, uid: string): string => `${namespace} ${uid}`;

@@ -1,3 +1,4 @@
+import { fairlyCut } from "@tradewind/core/fair-share.ts";
 import { WORKLOADS_SCHEMA } from "@tradewind/core/contract/workload.ts";
 import type { Workload, WorkloadList, WorkloadPod } from "@tradewind/core/contract/workload.ts";
 import type { Autoscaler, HorizontalPodAutoscaler, ScaledObject } from "../objects/autoscaler.ts";
@@ -41,19 +42,19 @@ export function workloadList(
   const pods = podsByWorkload(objects.pods, objects.replicaSets, scalables);
   const autoscalers = autoscalerByTarget(objects);
   const revisions = newestRevisions(scalables, objects.replicaSets);
-  const workloads = scalables
+  const sorted = scalables
     .map((each) => ({ each, place: `${each.namespace}/${each.kind}/${each.name}` }))
     .sort((a, b) => (a.place < b.place ? -1 : 1))
-    .slice(0, MAX_WORKLOADS)
-    .map(({ each }) =>
-      workload(each, {
-        service: names.get(each.uid)?.service ?? each.name,
-        pods: pods.get(each.uid) ?? [],
-        autoscaler: autoscalers.get(`${each.kind}/${each.namespace}/${each.name}`),
-        revision: revisions.get(each.uid),
-        budgets: budgets.filter(({ namespace }) => namespace === each.namespace),
-      }),
-    );
+    .map(({ each }) => each);
+  const workloads = fairlyCut(sorted, ({ namespace }) => namespace, MAX_WORKLOADS).map((each) =>
+    workload(each, {
+      service: names.get(each.uid)?.service ?? each.name,
+      pods: pods.get(each.uid) ?? [],
+      autoscaler: autoscalers.get(`${each.kind}/${each.namespace}/${each.name}`),
+      revision: revisions.get(each.uid),
+      budgets: budgets.filter(({ namespace }) => namespace === each.namespace),
+    }),
+  );
   return {
     schema: WORKLOADS_SCHEMA,
     observedAtMs: nowMs,

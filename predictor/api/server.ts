@@ -6,6 +6,7 @@ import { addressOf, cannotListen, createHttpServer } from "@tradewind/core/net/h
 import { APPLICATION_LIST_SCHEMA } from "@tradewind/core/contract/application-list.ts";
 import type { ApplicationList } from "@tradewind/core/contract/application-list.ts";
 import { WhatIfRequest } from "@tradewind/core/contract/what-if.ts";
+import { bodyProblem } from "@tradewind/core/json-limits.ts";
 import type { Logger } from "@tradewind/core/process/log.ts";
 import type { ReloadingTls } from "@tradewind/core/net/reloading-tls.ts";
 import fastify from "fastify";
@@ -68,6 +69,12 @@ export async function startApi(options: ApiOptions): Promise<Api> {
     logger: false,
     serverFactory: (handler) =>
       createHttpServer({ limits: CONNECTIONS, idleMs: IDLE_MS, tls }, handler).server,
+  });
+  const parseJson = server.getDefaultJsonParser("error", "error");
+  server.addContentTypeParser<string>("application/json", { parseAs: "string" }, (request, body, done) => {
+    const tooMuch = bodyProblem(body);
+    if (tooMuch === undefined) void parseJson(request, body, done);
+    else done(tooMuch);
   });
   server.addHook("onRequest", async (request, reply) => {
     reply.headers(HEADERS);

@@ -1,10 +1,13 @@
-import { APPLICATION_STATES } from "@tradewind/core/contract/application-list.ts";
+import { APPLICATION_STATES, NAME_OUTCOMES } from "@tradewind/core/contract/application-list.ts";
 import { Counter, Gauge } from "prom-client";
 import type { Registry } from "prom-client";
 import type { Applications } from "./applications.ts";
 
 /** What there is to plan, and with which of it something is wrong. All of it is read from memory. */
-export function registerApplications(registry: Registry, applications: Applications): void {
+export function registerApplications(
+  registry: Registry,
+  applications: Pick<Applications, "drops" | "list" | "several">,
+): void {
   const registers = [registry];
   const states = new Gauge({
     name: "tradewind_predictor_applications",
@@ -32,6 +35,22 @@ export function registerApplications(registry: Registry, applications: Applicati
   });
   problems.reset();
   if (!applications.several) return;
+  const shared = new Gauge({
+    name: "tradewind_predictor_shared_names",
+    help: "Services whose name another application has too, by what follows for spans that state no namespace: keeps, yields or shared.",
+    labelNames: ["namespace", "application", "outcome"],
+    registers,
+    collect() {
+      this.reset();
+      for (const { name, namespace = "", origin, sharedNames = [] } of applications.list()) {
+        for (const outcome of NAME_OUTCOMES) {
+          const count = sharedNames.filter((each) => each.outcome === outcome).length;
+          if (count > 0) this.set({ namespace, application: name ?? origin, outcome }, count);
+        }
+      }
+    },
+  });
+  shared.reset();
   const drops = new Counter({
     name: "tradewind_predictor_spans_dropped_total",
     help: "Spans or requests that were not counted, by reason.",

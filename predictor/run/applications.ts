@@ -1,8 +1,9 @@
-import { applicationKey } from "@tradewind/core/contract/application-list.ts";
-import type { ListedApplication } from "@tradewind/core/contract/application-list.ts";
+import { applicationKey, MOST_SHARED_NAMES } from "@tradewind/core/contract/application-list.ts";
+import type { ListedApplication, SharedName } from "@tradewind/core/contract/application-list.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { WorkloadList } from "@tradewind/core/contract/workload.ts";
 import { describeError } from "@tradewind/core/values/errors.ts";
+import { inFairOrder } from "@tradewind/core/fair-share.ts";
 import { RetentionTime } from "@tradewind/core/process/retention-time.ts";
 import type {
   FollowedApplication,
@@ -11,17 +12,21 @@ import type {
 import { adoptState, removeOldStates, stateDirectory } from "./application/application-state.ts";
 import { Dispatch } from "./dispatch.ts";
 import { InOrder } from "./in-order.ts";
+import { KeptNames } from "./kept-names.ts";
 import { isPlanner } from "./planners.ts";
 import { PlannedApplication } from "./application/planned-application.ts";
 import type { OwnParts, SharedParts } from "./application/parts.ts";
+import { statesIn } from "./application/memory.ts";
 import { Claims } from "../window/claims.ts";
+import type { Claim } from "../window/claims.ts";
+import { NameHolders, readNameHolders } from "../window/name-holders.ts";
 import type { AddResult, ArrivalDrop } from "../window/drops.ts";
 import type { SpanBatch } from "../window/span.ts";
 
 /** What is planned: one application, or several that come and go. */
 export interface Applications {
   readonly several: boolean;
-  /** Those that are planned now. */
+  /** Those that are planned now, in the order in which they are decided on. */
   planned(): readonly PlannedApplication[];
   list(): readonly ListedApplication[];
   /** Why it is not known yet what is to be planned. */
@@ -156,7 +161,12 @@ export class SeveralApplications implements Applications {
   /** By which states grow old. */
   readonly #time: RetentionTime;
   #claims: Claims;
-  #list: { readonly atMs: number; readonly list: WorkloadList | undefined } | undefined;
+  #list: KnownWorkloads | undefined;
+  readonly #holders = new NameHolders();
+  readonly #kept: KeptNames;
+  #keptMs = Number.NEGATIVE_INFINITY;
+  /** By key of an application, its services whose names others have too. */
+  #shared: ReadonlyMap<string, readonly SharedName[]> = new Map();
   #cleaner: NodeJS.Timeout | undefined;
   #peers: OtherPredictors | undefined;
   /** Applications that other predictors plan, found anew for each window: spans ask for it one by one. */
@@ -168,7 +178,9 @@ export class SeveralApplications implements Applications {
   constructor(parts: SeveralParts, follow: (onChange: () => void) => FollowedApplications) {
     this.#parts = parts;
     this.#time = new RetentionTime(parts.shared.clock);
-    this.#claims = new Claims([], () => false);
+    this.#claims = this.#claimsOf([]);
+    const { log, metrics, options } = parts.shared;
+    this.#kept = new KeptNames(options.state, log, () => metrics.stateFailed());
     this.#dispatch = new Dispatch({
       claim: (namespace, service) => this.#claims.of(namespace, service),
       intake: (key) => {
@@ -176,32 +188,28 @@ export class SeveralApplications implements Applications {
         if (running !== undefined) return (batch) => running.take(batch);
         return this.#elsewhere.has(key) ? leaveToOthers : undefined;
       },
-      log: parts.shared.log,
     });
     this.#followed = follow(() => this.#changed());
   }
 
+  /** Of each namespace the smallest first, so that none waits for more than one application of another tenant. */
   planned(): readonly PlannedApplication[] {
-    return [...this.#running.values()];
+    return inFairOrder(
+      [...this.#running.values()],
+      ({ application: { namespace } }) => namespace,
+      ({ published }) => published.windows()?.windows.length ?? 0,
+    );
   }
 
   list(): readonly ListedApplication[] {
-    const contested = this.#claims.contested();
-    return this.#followed.list().map((each) => this.#listed(each, contested));
+    return this.#followed.list().map((each) => this.#listed(each));
   }
 
-  #listed(
-    { application, name, namespace, origin, problem, state }: FollowedApplication,
-    contested: ReturnType<Claims["contested"]>,
-  ): ListedApplication {
+  #listed({ application, name, namespace, origin, problem, state }: FollowedApplication): ListedApplication {
     const key = application && applicationKey(application);
     const running = key === undefined ? undefined : this.#running.get(key);
-    const problems = [
-      problem,
-      ...(contested.get(key ?? "") ?? []),
-      this.#failed.get(key ?? ""),
-      application && this.#unnamed(application),
-    ];
+    const sharedNames = this.#shared.get(key ?? "");
+    const problems = [problem, this.#failed.get(key ?? ""), application && this.#unnamed(application)];
     const text = problems
       .filter((each) => each !== undefined)
       .join("; ")
@@ -210,7 +218,12 @@ export class SeveralApplications implements Applications {
       running === undefined
         ? { ...(namespace && { namespace }), ...(name && { name }), origin }
         : listed(running, origin);
-    return { ...base, state, ...(text !== "" && { problem: text }) };
+    return {
+      ...base,
+      state,
+      ...(text !== "" && { problem: text }),
+      ...(sharedNames && { sharedNames: [...sharedNames] }),
+    };
   }
 
   whyNot(): string | undefined {
@@ -226,6 +239,7 @@ export class SeveralApplications implements Applications {
   }
 
   windowClosed(): void {
+    this.#seeNames();
     this.#dispatch.forget();
     // Predictors may have come or gone.
     if (this.#parts.plannersPerApplication !== undefined) this.#changes.add(async () => this.#follow());
@@ -233,11 +247,15 @@ export class SeveralApplications implements Applications {
 
   remembered(): string | undefined {
     const states = this.planned().flatMap((each) => each.remembered() ?? []);
-    return states.length === 0 ? undefined : `[${states.join(",")}]`;
+    return states.length === 0
+      ? undefined
+      : `[${[...states, JSON.stringify(this.#holders.state())].join(",")}]`;
   }
 
   async begin(peers: OtherPredictors | undefined): Promise<void> {
     this.#peers = peers;
+    const kept = await this.#kept.read();
+    if (kept !== undefined) this.#holders.adopt(kept, this.#time.nowMs());
     if (this.#parts.plannersPerApplication !== undefined) await peers?.met();
     await this.#followed.start();
     await this.#changes.settled();
@@ -256,9 +274,50 @@ export class SeveralApplications implements Applications {
 
   #changed(): void {
     const applications = this.#followed.planned();
-    this.#claims = new Claims(applications, (namespace, service) => this.#runs(namespace, service));
+    this.#claims = this.#claimsOf(applications);
     this.#dispatch.forget();
     this.#changes.add(async () => this.#follow());
+  }
+
+  #claimsOf(applications: readonly Application[]): Claims {
+    return new Claims(applications, {
+      runs: (namespace, service) => this.#runningIn(namespace).has(service),
+      holder: (namespace, service) => this.#holders.of(namespace, service),
+    });
+  }
+
+  /** Notes who has which name, once it is known what there is. */
+  #seeNames(): void {
+    if (this.whyNot() !== undefined || this.#workloads() === undefined) return;
+    const names = [...this.#claims.names((namespace) => this.#runningIn(namespace))];
+    const nowMs = this.#time.nowMs();
+    if (this.#holders.see(names, nowMs) || nowMs - this.#keptMs >= CLEAN_MS) {
+      this.#keptMs = nowMs;
+      this.#changes.add(async () => this.#kept.write(this.#holders.state()));
+    }
+    const before = this.#shared;
+    this.#shared = sharedNames(
+      names.flatMap(({ claimants, namespace, service }) =>
+        claimants.length > 1 ? [{ service, claimants, claim: this.#claims.of(namespace, service) }] : [],
+      ),
+    );
+    for (const [key, shared] of this.#shared) {
+      const said = new Set(before.get(key)?.map(nameText));
+      const services = shared.filter((each) => each.outcome !== "keeps" && !said.has(nameText(each)));
+      if (services.length > 0)
+        this.#parts.shared.log.warn(
+          { application: key, services },
+          "other applications have these names too",
+        );
+    }
+  }
+
+  /** What an application does not get of its spans, in words. */
+  #missing(key: string): readonly string[] {
+    return (this.#shared.get(key) ?? [])
+      .filter(({ outcome }) => outcome !== "keeps")
+      .slice(0, MOST_NAMES)
+      .map(missingOf);
   }
 
   /** Begins with those that came, and ends those that are gone. */
@@ -273,8 +332,7 @@ export class SeveralApplications implements Applications {
     for (const key of this.#failed.keys()) if (!wanted.has(key)) this.#failed.delete(key);
     let asked: Promise<readonly string[]> | undefined;
     // One answer holds what a peer remembers of all applications.
-    const askPeers = async (): Promise<readonly string[]> =>
-      (asked ??= this.#peers?.askStates() ?? Promise.resolve([]));
+    const askPeers = async (): Promise<readonly string[]> => (asked ??= this.#askPeers());
     for (const [key, application] of wanted) {
       if (this.#running.has(key)) continue;
       try {
@@ -286,6 +344,21 @@ export class SeveralApplications implements Applications {
         this.#parts.shared.log.error({ application: key, problem }, "an application cannot be planned");
       }
     }
+  }
+
+  async #askPeers(): Promise<readonly string[]> {
+    const texts = (await this.#peers?.askStates()) ?? [];
+    for (const text of texts) {
+      try {
+        for (const value of statesIn(text)) {
+          const names = readNameHolders(value);
+          if (names !== undefined) this.#holders.adopt(names, this.#time.nowMs());
+        }
+      } catch {
+        // It is said where the state of each application is looked for in it.
+      }
+    }
+    return texts;
   }
 
   #isPlannedHere(key: string): boolean {
@@ -325,12 +398,20 @@ export class SeveralApplications implements Applications {
       workloads: () => this.#workloadsOf(key, application),
       onNodes: () => this.#workloads(),
       directory: state && stateDirectory(state, application),
-      sharers: () => Math.max(1, this.#running.size),
+      sharers: () => this.#sharersOf(application),
+      missing: () => this.#missing(key),
     });
     await opened.begin(askPeers);
     this.#running.set(key, opened);
     const { name, namespace } = application;
     shared.log.info({ name, namespace }, "plans this application");
+  }
+
+  /** Namespaces have equal parts, and so have the applications of each. */
+  #sharersOf({ namespace }: Application): number {
+    const namespaces = [...this.#running.values()].map(({ application }) => application.namespace);
+    const here = namespaces.filter((each) => each === namespace).length;
+    return new Set([...namespaces, namespace]).size * Math.max(1, here);
   }
 
   /** Tenancy is by namespace: nothing that runs elsewhere is any of its business. */
@@ -347,19 +428,24 @@ export class SeveralApplications implements Applications {
     );
   }
 
-  #runs(namespace: string, service: string): boolean {
-    return (
-      this.#workloads()?.workloads.some(
-        (each) => each.namespace === namespace && each.service === service,
-      ) === true
-    );
+  #runningIn(namespace: string): ReadonlySet<string> {
+    return this.#known().running.get(namespace) ?? NO_SERVICES;
   }
 
   #workloads(): WorkloadList | undefined {
+    return this.#known().list;
+  }
+
+  #known(): KnownWorkloads {
     const nowMs = this.#parts.shared.clock.monotonicMs();
-    if (this.#list === undefined || nowMs - this.#list.atMs > LIST_MS)
-      this.#list = { atMs: nowMs, list: this.#parts.workloads() };
-    return this.#list.list;
+    if (this.#list === undefined || nowMs - this.#list.atMs > LIST_MS) {
+      const list = this.#parts.workloads();
+      const running = new Map<string, Set<string>>();
+      for (const { namespace, service } of list?.workloads ?? [])
+        running.set(namespace, (running.get(namespace) ?? new Set()).add(service));
+      this.#list = { atMs: nowMs, list, running };
+    }
+    return this.#list;
   }
 
   /** Says which services of a namespace nobody plans because several applications are in it and none names them. */
@@ -386,6 +472,47 @@ export class SeveralApplications implements Applications {
     });
   }
 }
+
+/** What runs, as it was looked up last. */
+interface KnownWorkloads {
+  /** Monotonic. */
+  readonly atMs: number;
+  readonly list: WorkloadList | undefined;
+  /** Services by namespace. */
+  readonly running: ReadonlyMap<string, ReadonlySet<string>>;
+}
+
+const NO_SERVICES: ReadonlySet<string> = new Set();
+
+/** Of each application the names that others have too. @param contested names with more than one claimant */
+function sharedNames(
+  contested: readonly {
+    readonly service: string;
+    readonly claimants: readonly string[];
+    readonly claim: Claim;
+  }[],
+): ReadonlyMap<string, readonly SharedName[]> {
+  const found = new Map<string, SharedName[]>();
+  for (const { claim, claimants, service } of contested) {
+    // Of several in one namespace none names it, and none has had it: each says so as its problem.
+    if (claim.owner === undefined && claim.several.length === 0) continue;
+    for (const key of claimants) {
+      const lost = claim.owner === undefined ? "shared" : "yields";
+      const outcome = claim.owner === key ? "keeps" : lost;
+      const known = found.get(key) ?? [];
+      const isListed = known.some((each) => each.service === service);
+      if (!isListed && known.length < MOST_SHARED_NAMES) found.set(key, [...known, { service, outcome }]);
+    }
+  }
+  return found;
+}
+
+const nameText = ({ outcome, service }: SharedName): string => `${outcome} ${service}`;
+
+const missingOf = ({ outcome, service }: SharedName): string =>
+  outcome === "yields"
+    ? `spans of '${service}' that state no namespace go to an application that had the name first`
+    : `spans of '${service}' that state no namespace may be of another application`;
 
 /** Counts nothing: the spans are of an application that other predictors plan, and they have them too. */
 function leaveToOthers({ adjustedCount, invalidIds, length }: SpanBatch): AddResult {

@@ -1,4 +1,3 @@
-import type { Logger } from "@tradewind/core/process/log.ts";
 import type { Claim } from "../window/claims.ts";
 import type { AddResult, ArrivalDrop } from "../window/drops.ts";
 import { countDrop } from "../window/drops.ts";
@@ -9,19 +8,20 @@ export interface DispatchOptions {
   readonly claim: (namespace: string | undefined, service: string) => Claim;
   /** Takes spans of the application of this key; undefined where there is none any more. */
   readonly intake: (key: string) => ((batch: SpanBatch) => AddResult) | undefined;
-  readonly log: Logger;
 }
 
-/** Names of services that are remembered, with whose they are or that it was said. */
+/** Names of services that are remembered, with whose they are. */
 const MOST_NAMES = 20_000;
 
-/** Hands each span to the application whose service it is of. Spans of services that nobody or more than one has are refused. */
+/**
+ * Hands each span to the application whose service it is of, and to each of several where it is not known who had its name first. Spans of
+ * services that nobody has are refused.
+ */
 export class Dispatch {
-  readonly drops: Partial<Record<ArrivalDrop, number>> = { "no-application": 0, "several-applications": 0 };
+  readonly drops: Partial<Record<ArrivalDrop, number>> = { "no-application": 0 };
   readonly #options: DispatchOptions;
   readonly #part = new SpanBatch();
   readonly #claims = new Map<string, Claim>();
-  readonly #said = new Set<string>();
 
   constructor(options: DispatchOptions) {
     this.#options = options;
@@ -56,25 +56,39 @@ export class Dispatch {
   }
 
   #hand(batch: SpanBatch, { claim, from, to }: Run, sum: Sum): void {
-    const take = claim?.owner === undefined ? undefined : this.#options.intake(claim.owner);
+    const owners = claim?.owner === undefined ? (claim?.several ?? []) : [claim.owner];
+    const intakes = owners.flatMap((owner) => this.#options.intake(owner) ?? []);
+    const [take, ...others] = intakes;
     if (take === undefined) {
-      const isContested = claim?.owner === undefined && (claim?.several.length ?? 0) > 0;
-      const reason = isContested ? "several-applications" : "no-application";
       batch.adjustedCount.fill(0, from, to);
-      countDrop(this.drops, reason, to - from);
-      countDrop(sum.reasons, reason, to - from);
+      countDrop(this.drops, "no-application", to - from);
+      countDrop(sum.reasons, "no-application", to - from);
       sum.rejected += to - from;
       return;
     }
-    const part = this.#part;
-    part.takeRange(batch, from, to);
-    const taken = take(part);
-    batch.adjustedCount.set(part.adjustedCount.subarray(0, to - from), from);
-    part.clear(0);
+    for (const takeToo of others) this.#handPart(batch, { from, to }, takeToo);
+    const taken = this.#handPart(batch, { from, to }, take, (counts) =>
+      batch.adjustedCount.set(counts, from),
+    );
     sum.accepted += taken.accepted;
     sum.rejected += taken.rejected;
     for (const [reason, count] of Object.entries(taken.reasons))
       countDrop(sum.reasons, reason as ArrivalDrop, count);
+  }
+
+  /** @param onCounts hears for how many requests each span counts */
+  #handPart(
+    batch: SpanBatch,
+    { from, to }: Pick<Run, "from" | "to">,
+    take: (batch: SpanBatch) => AddResult,
+    onCounts?: (counts: Float64Array) => void,
+  ): AddResult {
+    const part = this.#part;
+    part.takeRange(batch, from, to);
+    const taken = take(part);
+    onCounts?.(part.adjustedCount.subarray(0, to - from));
+    part.clear(0);
+    return taken;
   }
 
   #claim({ namespace, service }: SpanResource): Claim {
@@ -84,22 +98,7 @@ export class Dispatch {
     const claim = this.#options.claim(namespace, service);
     if (this.#claims.size >= MOST_NAMES) this.#claims.clear();
     this.#claims.set(name, claim);
-    if (claim.owner === undefined && claim.several.length > 0)
-      this.#say(name, { namespace, service }, claim.several);
     return claim;
-  }
-
-  #say(name: string, { namespace, service }: SpanResource, applications: readonly string[]): void {
-    if (this.#said.has(name) || this.#said.size >= MOST_NAMES) return;
-    this.#said.add(name);
-    const remedy =
-      namespace === undefined
-        ? "have its spans state the resource attribute k8s.namespace.name"
-        : "name it in the services of one of them only";
-    this.#options.log.warn(
-      { service, namespace, applications },
-      `spans of a service that several applications have are refused: ${remedy}`,
-    );
   }
 }
 

@@ -1,86 +1,104 @@
 import { applicationKey } from "@tradewind/core/contract/application-list.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
 import { meshlessName } from "./mesh-name.ts";
+import { ALL_SERVICES } from "./name-holders.ts";
+import type { ClaimedName } from "./name-holders.ts";
 
 /** Whose a service is: of one application by its key, or of none, and then why. */
 export type Claim =
-  | { readonly owner: string }
-  /** `several` of them have it, by their keys; with an empty list none has. */
+  /** `rivals` have a service of the name too, by their keys. */
+  | { readonly owner: string; readonly rivals: readonly string[] }
+  /** `several` of them have it, by their keys, and none had it first; with an empty list none has. */
   | { readonly owner?: undefined; readonly several: readonly string[] };
 
 type Claimant = Pick<Application, "entry" | "name" | "namespace" | "services">;
+
+export interface ClaimFacts {
+  /** Whether a workload of the namespace is known by the name of the service. */
+  readonly runs: (namespace: string, service: string) => boolean;
+  /** The application that had the name first, by its key. @param namespace undefined: among all namespaces */
+  readonly holder: (namespace: string | undefined, service: string) => string | undefined;
+}
 
 const NOBODY: Claim = { several: [] };
 
 /**
  * Whose services are, among several applications. An application that is alone in its namespace has all services there. Of
  * several in one namespace each has those that it names, as its entry or in `services`. A service whose namespace is not known is
- * the only one's that names it or that runs it. What two have nobody gets: it is not guessed.
+ * the only one's that names it or that runs it. Of two that have one name it stays with the one that had it first. Where that is not known,
+ * spans go to both, and in one namespace the first by name decides.
  */
 export class Claims {
-  readonly #byNamespace = new Map<string, Claimant[]>();
+  /** Keys of applications, in order. */
+  readonly #byNamespace = new Map<string, readonly string[]>();
   readonly #named = new Map<string, ReadonlySet<string>>();
-  readonly #runs: (namespace: string, service: string) => boolean;
+  /** What any application of a namespace names. */
+  readonly #namedIn = new Map<string, Set<string>>();
+  readonly #facts: ClaimFacts;
 
-  /** @param runs whether a workload of the namespace is known by the name of the service */
-  constructor(applications: readonly Claimant[], runs: (namespace: string, service: string) => boolean) {
-    this.#runs = runs;
+  constructor(applications: readonly Claimant[], facts: ClaimFacts) {
+    this.#facts = facts;
     for (const application of applications) {
       const { entry, namespace, services } = application;
-      const others = this.#byNamespace.get(namespace) ?? [];
-      this.#byNamespace.set(namespace, [...others, application]);
-      this.#named.set(applicationKey(application), new Set([entry, ...services.map(({ name }) => name)]));
+      const key = applicationKey(application);
+      const names = [entry, ...services.map(({ name }) => name)];
+      this.#byNamespace.set(namespace, [...(this.#byNamespace.get(namespace) ?? []), key].sort());
+      this.#named.set(key, new Set(names));
+      this.#namedIn.set(namespace, new Set([...(this.#namedIn.get(namespace) ?? []), ...names]));
     }
   }
 
   /** @param namespace undefined where it is not known */
   of(namespace: string | undefined, service: string): Claim {
-    if (namespace === undefined) return this.#anywhere(service);
-    const here = this.#byNamespace.get(namespace) ?? [];
-    const [only, ...others] = here;
-    if (only !== undefined && others.length === 0) return { owner: applicationKey(only) };
-    return one(here.filter((each) => this.#names(each, meshlessName(service, namespace))));
+    const name = namespace === undefined ? service : meshlessName(service, namespace);
+    const claimants = this.claimants(namespace, name);
+    const [first, ...others] = claimants;
+    if (first === undefined) return NOBODY;
+    if (others.length === 0) return { owner: first, rivals: [] };
+    const holder = this.#facts.holder(namespace, name);
+    if (holder !== undefined && claimants.includes(holder)) return ownedBy(holder, claimants);
+    if (namespace === undefined) return { several: claimants };
+    return this.#names(first, name) ? ownedBy(first, claimants) : NOBODY;
   }
 
-  /** Services that several applications of one namespace name, by the keys of those. */
-  contested(): ReadonlyMap<string, readonly string[]> {
-    const found = new Map<string, string[]>();
-    for (const here of this.#byNamespace.values()) {
-      for (const application of here) {
-        for (const service of this.#named.get(applicationKey(application)) ?? []) {
-          const rivals = here.filter((each) => each !== application && this.#names(each, service));
-          if (rivals.length === 0) continue;
-          const problem = `service '${service}' is named by ${rivals.map(quoted).join(", ")} too, so none of them plans it: name it in one only`;
-          found.set(applicationKey(application), [
-            ...(found.get(applicationKey(application)) ?? []),
-            problem,
-          ]);
-        }
-      }
-    }
-    return found;
-  }
-
-  #anywhere(service: string): Claim {
-    const found = [...this.#byNamespace].flatMap(([namespace, here]) => {
-      const name = meshlessName(service, namespace);
-      const named = here.filter((each) => this.#names(each, name));
-      const isAlone = here.length === 1 && this.#runs(namespace, name);
-      return named.length > 0 ? named : isAlone ? here : [];
+  /** Keys of the applications that may have the service. @param namespace as {@link of} */
+  claimants(namespace: string | undefined, service: string): readonly string[] {
+    if (namespace !== undefined) return this.#claimantsIn(namespace, service);
+    return [...this.#namedIn].flatMap(([each, named]) => {
+      const name = meshlessName(service, each);
+      const isThere = named.has(name) || this.#facts.runs(each, name);
+      return (isThere ? this.of(each, name).owner : undefined) ?? [];
     });
-    return one(found);
   }
 
-  #names(application: Claimant, service: string): boolean {
-    return this.#named.get(applicationKey(application))?.has(service) === true;
+  /**
+   * Every name that an application has, in its namespace and among all, with all that may have it.
+   * @param runningIn services of the workloads of a namespace
+   */
+  *names(runningIn: (namespace: string) => Iterable<string>): Generator<ClaimedName, void, void> {
+    const anywhere = new Set<string>();
+    for (const [namespace, here] of this.#byNamespace) {
+      const services = new Set([...(this.#namedIn.get(namespace) ?? []), ...runningIn(namespace)]);
+      for (const service of services) anywhere.add(service);
+      // One that is alone has them all: what is said of each would be the same.
+      for (const service of here.length === 1 ? [ALL_SERVICES] : services)
+        yield { namespace, service, claimants: this.#claimantsIn(namespace, service) };
+    }
+    for (const service of anywhere) yield { service, claimants: this.claimants(undefined, service) };
+  }
+
+  #claimantsIn(namespace: string, service: string): readonly string[] {
+    const here = this.#byNamespace.get(namespace) ?? [];
+    const naming = here.length > 1 ? here.filter((key) => this.#names(key, service)) : [];
+    return naming.length > 0 ? naming : here;
+  }
+
+  #names(key: string, service: string): boolean {
+    return this.#named.get(key)?.has(service) === true;
   }
 }
 
-function one(found: readonly Claimant[]): Claim {
-  const [only, ...others] = found;
-  if (only === undefined) return NOBODY;
-  if (others.length === 0) return { owner: applicationKey(only) };
-  return { several: found.map(applicationKey) };
-}
-
-const quoted = (application: Claimant): string => `application '${applicationKey(application)}'`;
+const ownedBy = (owner: string, claimants: readonly string[]): Claim => ({
+  owner,
+  rivals: claimants.filter((key) => key !== owner),
+});

@@ -10,7 +10,7 @@
  * - `service-limit` the span of a new service without a workload, beyond `maxServices`
  * - `trace-too-large` beyond `maxSpansPerTrace`
  * - `late` its trace was evaluated already
- * - `no-application`, `several-applications` of several applications none has its service, or more than one
+ * - `no-application` of several applications none has its service
  *
  * Left out when its trace is evaluated:
  * - `duplicate` another span of the trace has the same id
@@ -33,7 +33,6 @@ export const ARRIVAL_DROPS = [
   "trace-too-large",
   "late",
   "no-application",
-  "several-applications",
 ] as const;
 export const EVALUATION_DROPS = [
   "duplicate",

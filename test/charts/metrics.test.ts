@@ -7,6 +7,7 @@ import { systemClock } from "@tradewind/core/process/clock.ts";
 import { startExporter } from "@tradewind/exporter/exporter.ts";
 import { ExporterMetrics } from "@tradewind/exporter/serve/prometheus/metrics.ts";
 import { ExplanationMetrics } from "@tradewind/predictor/answers/language-model/metrics.ts";
+import { registerApplications } from "@tradewind/predictor/run/applications-metrics.ts";
 import { LearningMetrics } from "@tradewind/predictor/learn/metrics.ts";
 import { ApplicationMetrics } from "@tradewind/predictor/run/application/application-metrics.ts";
 import { PredictorMetrics } from "@tradewind/predictor/run/process/metrics.ts";
@@ -99,6 +100,7 @@ function predictorMetrics(): void {
   registerPeerMetrics(registry, unasked);
   registerStoreMetrics(registry, unasked, unasked);
   registerTriggerMetrics(registry, unasked);
+  registerApplications(registry, { several: true, list: unasked, drops: unasked });
   addRegistered(registry);
 }
 

@@ -25,7 +25,7 @@ async function cluster() {
   const watched = (account: "predictor" | "scaler") =>
     NAMESPACES.map((namespace) => ({
       namespace,
-      rules: rulesFor(account, "watched", ["workloads", "application"]),
+      rules: rulesFor(account, "watched", ["workloads", "application", "events"]),
     }));
   fake.addUser("predictor", "predictor-token", watched("predictor"));
   const leader = { namespace: "tradewind", rules: rulesFor("scaler", "own", ["leader"]) };
@@ -90,6 +90,7 @@ it("the Applications of two namespaces are planned with Roles in these, and each
       logLevel: "silent",
       cluster: {
         status: true,
+        events: true,
         identity: "scaler-0",
         namespace: "tradewind",
         reconcileMs: 100,
@@ -103,18 +104,28 @@ it("the Applications of two namespaces are planned with Roles in these, and each
     const answer = await fetch(`${predictor.addresses["http"]}/v1/applications`);
     return answer.ok ? ApplicationList.parse(await answer.json()).applications : [];
   };
-  const ready = (namespace: string, name: string) => {
+  const condition = (namespace: string, name: string, wanted: string) => {
     const status = fake.find(RESOURCES.applications, namespace, name)?.status as
       ApplicationStatus | undefined;
-    const found = status?.conditions.find(({ type }) => type === "Ready");
+    const found = status?.conditions.find(({ type }) => type === wanted);
     return found && `${found.reason}: ${found.message}`;
   };
+  const ready = (namespace: string, name: string) => condition(namespace, name, "Ready");
   const until = async (what: string, condition: () => boolean | Promise<boolean>) =>
     waitUntil(condition, PATIENCE_MS, what);
 
   await until("the first is planned", () => ready("shop", "hotel")?.startsWith("Planning") === true);
   put(fake, "bank", "desk");
   await until("the second is planned", () => ready("bank", "desk")?.startsWith("Planning") === true);
+
+  // Both namespaces have a Deployment `web`, and the first one's application had the name first.
+  const taken = () => condition("bank", "desk", "DataComplete")?.startsWith("NameTaken: ") === true;
+  await until("the newcomer is told that the name is taken", taken);
+  expect(condition("shop", "hotel", "DataComplete")).not.toContain("Name");
+  const told = () =>
+    fake.list(RESOURCES.events).filter(({ reason }) => reason === "NameTaken" || reason === "NameShared");
+  await until("an event on the newcomer's Application", () => told().length > 0);
+  expect(told().map(({ regarding }) => regarding)).toMatchObject([{ name: "desk", namespace: "bank" }]);
 
   // The API server checks less than the predictor: a service twice is found here only.
   const twice = { services: [{ name: "x" }, { name: "x" }] };

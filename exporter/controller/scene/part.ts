@@ -1,3 +1,4 @@
+import type { SharedName } from "@tradewind/core/contract/application-list.ts";
 import type { RecommendationList, ServedRecommendation } from "@tradewind/core/contract/recommendation.ts";
 import type { ApplicationMode } from "@tradewind/core/contract/plan.ts";
 import type { ConfigurationReading } from "@tradewind/kubernetes/application/resource.ts";
@@ -32,6 +33,8 @@ export interface SceneApplication {
   readonly approvalRatio?: number | undefined;
   /** What is wrong with its newest configuration. */
   readonly problem?: string | undefined;
+  /** Its services whose names another application has too. */
+  readonly sharedNames?: readonly SharedName[] | undefined;
   /** How the scaler itself read that configuration; absent where it does not. */
   readonly reading?: ConfigurationReading;
 }

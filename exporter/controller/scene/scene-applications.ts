@@ -70,6 +70,7 @@ export function sceneApplications(
     if (place === undefined) return { place, header, list };
     const read = reading(place.namespace, place.name);
     const problem = place.problem ?? read.problem;
-    return { place, header, list, approvalRatio: ratioOf(place), reading: read, problem };
+    const { sharedNames } = place;
+    return { place, header, list, approvalRatio: ratioOf(place), reading: read, problem, sharedNames };
   });
 }

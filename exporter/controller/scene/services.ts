@@ -40,7 +40,7 @@ function configured(
   name: string,
 ): string | undefined {
   for (const { spec } of applications) {
-    const found = spec.services?.find(({ workload }) => workload?.kind === kind && workload.name === name);
+    const found = spec.services.find(({ workload }) => workload?.kind === kind && workload.name === name);
     if (found !== undefined) return found.name;
   }
   return undefined;

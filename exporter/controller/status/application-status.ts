@@ -1,3 +1,4 @@
+import type { SharedName } from "@tradewind/core/contract/application-list.ts";
 import type { Prices } from "@tradewind/core/contract/prices.ts";
 import type { RecommendationList, ServedRecommendation } from "@tradewind/core/contract/recommendation.ts";
 import { codesOf } from "@tradewind/core/contract/reasons.ts";
@@ -17,6 +18,7 @@ export interface StatusInputs {
   readonly problem?: string | undefined;
   /** Services that KEDA is held still for. */
   readonly paused?: readonly string[];
+  readonly sharedNames?: readonly SharedName[] | undefined;
   readonly prices: Prices;
   readonly workloadOf: (namespace: string, service: string) => ServiceWorkload | undefined;
   /** Of the configuration in use. */
@@ -32,7 +34,7 @@ export interface StatusInputs {
 
 /** The status of an Application. Pure: the same inputs give the same status. */
 export function applicationStatus(inputs: StatusInputs): ApplicationStatus {
-  const { generation, header, list, paused = [], problem } = inputs;
+  const { generation, header, list, paused = [], problem, sharedNames } = inputs;
   const { measuredLatencySeconds, recommendations } = list;
   const services = listed(recommendations).map((served) => serviceStatus(served, inputs));
   const predicted = recommendations.flatMap(({ latencyAfterSeconds }) => latencyAfterSeconds ?? []);
@@ -42,7 +44,7 @@ export function applicationStatus(inputs: StatusInputs): ApplicationStatus {
   return {
     ...(generation !== undefined && { observedGeneration: generation }),
     conditions: CONDITIONS.map(({ judge, type }) =>
-      condition(type, judge({ header, list, paused, problem }), inputs),
+      condition(type, judge({ header, list, paused, problem, sharedNames }), inputs),
     ),
     ...(measuredLatencySeconds !== undefined && { measuredMilliseconds: millis(measuredLatencySeconds) }),
     ...(predicted.length > 0 && { predictedMilliseconds: millis(Math.max(...predicted)) }),

@@ -1,7 +1,9 @@
+import type { SharedName } from "@tradewind/core/contract/application-list.ts";
 import type { RecommendationList } from "@tradewind/core/contract/recommendation.ts";
 import { severityOf } from "@tradewind/core/contract/standing.ts";
 import type { Condition, ConditionType } from "@tradewind/kubernetes/crd/status.ts";
 import type { ReadPlan } from "../../plans/read-plan.ts";
+import { nameProblem } from "./shared-names.ts";
 
 /** What conditions are judged by. */
 export interface Judged {
@@ -11,6 +13,7 @@ export interface Judged {
   readonly problem?: string | undefined;
   /** Services that KEDA is held still for. */
   readonly paused?: readonly string[];
+  readonly sharedNames?: readonly SharedName[] | undefined;
 }
 
 type Verdict = Pick<Condition, "status" | "reason" | "message">;
@@ -87,7 +90,9 @@ function causeOf({ cause }: ReadPlan["header"]): string {
     : `; most likely cause: '${cause.service}' (${cause.type}), 'tradewind explain' says why`;
 }
 
-function dataComplete({ header, list }: Judged): Verdict {
+function dataComplete({ header, list, sharedNames }: Judged): Verdict {
+  const names = nameProblem(sharedNames);
+  if (names !== undefined) return no(names.reason, names.message);
   if (header?.complete === false) {
     return no("TrafficNotSeen", `${notSeen(header)}; nothing is taken away meanwhile`);
   }

@@ -5,6 +5,7 @@ import type { Scalable } from "@tradewind/kubernetes/objects/scalable.ts";
 import { changesBetween } from "./changes.ts";
 import { modeIn } from "../scene/part.ts";
 import type { LeaderPart, Scene } from "../scene/part.ts";
+import { nameProblem } from "./shared-names.ts";
 import { regardingApplication, resourceOf } from "./status-part.ts";
 
 /** Tells of changes on the workloads themselves, where `kubectl describe` shows them. Silent while an application is observed. */
@@ -13,6 +14,8 @@ export class EventsPart implements LeaderPart {
   private readonly recorder: EventRecorder;
   /** By uid of the Application, the cause that was last told. */
   private causes = new Map<string, string>();
+  /** The same of names that other applications have too. */
+  private names = new Map<string, string>();
   private seen = new Map<string, ServedRecommendation>();
 
   constructor(recorder: EventRecorder) {
@@ -39,6 +42,23 @@ export class EventsPart implements LeaderPart {
     }
     this.seen = seen;
     await this.tellCauses(scene, signal);
+    await this.tellNames(scene, signal);
+  }
+
+  /** On the Application that has a name of another one. */
+  private async tellNames(scene: Scene, signal: AbortSignal): Promise<void> {
+    const told = new Map<string, string>();
+    for (const application of scene.applications) {
+      const problem = nameProblem(application.sharedNames);
+      const resource = resourceOf(scene, application);
+      if (problem === undefined || resource === undefined) continue;
+      const { message: note, reason } = problem;
+      told.set(resource.metadata.uid, note);
+      if (this.names.get(resource.metadata.uid) === note) continue;
+      const facts = { type: "Warning", reason, action: "Compare", note } as const;
+      await this.recorder.record({ ...facts, regarding: regardingApplication(resource) }, signal);
+    }
+    this.names = told;
   }
 
   /** On the Application itself: a missed objective has a service and a resource to its name. */

@@ -52,7 +52,7 @@ export class StatusPart implements LeaderPart {
 
   private async reconcileOne(
     resource: ApplicationObject,
-    { header, list, problem, reading }: SceneApplication,
+    { header, list, problem, reading, sharedNames }: SceneApplication,
     scene: Scene,
     signal: AbortSignal,
   ): Promise<void> {
@@ -65,6 +65,7 @@ export class StatusPart implements LeaderPart {
       paused: list.recommendations
         .filter(({ namespace, service }) => scene.isPaused(namespace, service))
         .map(({ service }) => service),
+      sharedNames,
       prices: resource.spec.prices,
       workloadOf: scene.service,
       generation: generationInUse(resource, reading),

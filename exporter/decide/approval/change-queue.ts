@@ -5,6 +5,7 @@ import type { ApprovalContext, CalendarChange, Change, SizeChange } from "@trade
 import type { Calendar } from "@tradewind/core/contract/calendar.ts";
 import type { Allocation, Plan, Wish } from "@tradewind/core/contract/plan.ts";
 import type { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
+import { fairlyCut } from "@tradewind/core/fair-share.ts";
 import { contentHash } from "@tradewind/core/values/hash.ts";
 import { TradewindError } from "@tradewind/core/values/errors.ts";
 import { Turns } from "@tradewind/core/process/turns.ts";
@@ -209,9 +210,25 @@ export class ChangeQueue {
     await this.#take([...decided(approved, "approved"), ...decided(refused, "refused")], nowMs);
   }
 
-  /** Takes decisions of the process before, as far as they are known: what was in force when. */
+  /**
+   * Takes decisions of the process before, as far as they are known: what was in force when, and which changes they carried out. That process may
+   * have ended before it wrote these down.
+   */
   recall(records: readonly DecisionRecord[]): void {
-    for (const record of records.toSorted((a, b) => a.decidedAtMs - b.decidedAtMs)) this.#note(record);
+    for (const record of records.toSorted((a, b) => a.decidedAtMs - b.decidedAtMs)) {
+      this.#note(record);
+      const after = this.#carriedOut(record);
+      for (const change of after) this.#changes.set(change.id, change);
+      this.#unwritten = [...this.#unwritten, ...happened(after, record.decidedAtMs)];
+    }
+  }
+
+  #carriedOut(record: DecisionRecord): Change[] {
+    return (record.context.approval?.changes ?? []).flatMap(({ id, state }): Change[] => {
+      const change = this.#changes.get(id);
+      if (state !== "approved" || change?.state !== "approved" || change.kind !== "size") return [];
+      return isReached(change, record) ? [{ ...change, state: "executed" }] : [];
+    });
   }
 
   #note({ context, decidedAtMs, final, namespace, service, wish }: DecisionRecord): void {
@@ -229,11 +246,7 @@ export class ChangeQueue {
     for (const record of records) {
       this.#note(record);
       after.push(...proposed(record).filter((change) => !this.#isKnown(change, nowMs)));
-      for (const { id, state } of record.context.approval?.changes ?? []) {
-        const change = this.#changes.get(id);
-        if (state !== "approved" || change?.state !== "approved" || change.kind !== "size") continue;
-        if (isReached(change, record)) after.push({ ...change, state: "executed" });
-      }
+      after.push(...this.#carriedOut(record));
     }
     const ended = new Set(after.map(({ id }) => id));
     for (const change of this.#changes.values()) {
@@ -323,7 +336,8 @@ export class ChangeQueue {
     for (const change of after) this.#changes.set(change.id, change);
     for (const change of this.list()) if (!isShown(change, nowMs)) this.#changes.delete(change.id);
     const ended = this.list().filter((change) => !isOpen(change, nowMs));
-    for (const { id } of ended.slice(MOST_CHANGES)) this.#changes.delete(id);
+    const shown = new Set(fairlyCut(ended, ({ namespace }) => namespace, MOST_CHANGES));
+    for (const change of ended) if (!shown.has(change)) this.#changes.delete(change.id);
   }
 }
 

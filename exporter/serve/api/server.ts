@@ -9,6 +9,7 @@ import type { HttpDoor, Need } from "@tradewind/core/net/http-door.ts";
 import type { SenderWork } from "@tradewind/core/net/sender-work.ts";
 import { addressOf, cannotListen, createHttpServer } from "@tradewind/core/net/http-server.ts";
 import type { HttpServer } from "@tradewind/core/net/http-server.ts";
+import { bodyProblem } from "@tradewind/core/json-limits.ts";
 import type { Logger } from "@tradewind/core/process/log.ts";
 import type { ReloadingTls } from "@tradewind/core/net/reloading-tls.ts";
 import type { DecisionRecord, RecommendationList } from "@tradewind/core/contract/recommendation.ts";
@@ -101,6 +102,12 @@ export async function serveApi(
       reply.headers(SECURITY_HEADERS);
       void problem(reply, error.statusCode ?? 400, "bad-request", [error.message]);
     },
+  });
+  const parseJson = server.getDefaultJsonParser("error", "error");
+  server.addContentTypeParser<string>("application/json", { parseAs: "string" }, (request, body, done) => {
+    const tooMuch = bodyProblem(body);
+    if (tooMuch === undefined) void parseJson(request, body, done);
+    else done(tooMuch);
   });
   answerKnocks(server, surroundings);
   setErrors(server, surroundings.log);

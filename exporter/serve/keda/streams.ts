@@ -15,7 +15,8 @@ export interface Activity {
 interface OpenStream {
   readonly call: Call;
   readonly activity: Activity | undefined;
-  readonly lifetime: NodeJS.Timeout;
+  /** Gives back its places, and ends its timer. Safe to call twice. */
+  readonly forget: () => void;
   last: boolean;
 }
 
@@ -31,12 +32,19 @@ export class ActivityStreams {
   readonly #open = new Set<OpenStream>();
   readonly #maxStreams: number;
   readonly #lifetimeMs: number;
+  readonly #maxPerAddress: number;
   readonly #places: FairPlaces;
+  /**
+   * Places of each address, by the namespaces of the ScaledObjects: KEDA is one address, and what one tenant writes takes no stream from
+   * another one that has fewer.
+   */
+  readonly #ofAddress = new Map<string, FairPlaces>();
 
   constructor(limits: { maxStreams: number; maxPerAddress: number; lifetimeMs: number }) {
     this.#maxStreams = limits.maxStreams;
     this.#lifetimeMs = limits.lifetimeMs;
     const maxPerSender = Math.min(limits.maxPerAddress, limits.maxStreams);
+    this.#maxPerAddress = maxPerSender;
     this.#places = new FairPlaces({ maxPlaces: limits.maxStreams, maxPerSender });
   }
 
@@ -46,8 +54,8 @@ export class ActivityStreams {
 
   /** Takes a call in. @returns false when there are too many; the call is then ended with RESOURCE_EXHAUSTED */
   open(call: Call, activity?: Activity): boolean {
-    const place = this.#places.take(addressOf(call), () => this.#end(stream));
-    if (place === undefined) {
+    const free = this.#take(call, () => this.#end(stream));
+    if (free === undefined) {
       endWith(
         call,
         status.RESOURCE_EXHAUSTED,
@@ -55,19 +63,38 @@ export class ActivityStreams {
       );
       return false;
     }
-    // A sender with all its places does not get another one by losing the oldest.
-    place.busy();
     const lifetime = setTimeout(() => this.#end(stream), this.#lifetimeMs).unref();
-    const stream: OpenStream = { call, activity, lifetime, last: false };
-    this.#open.add(stream);
     const forget = (): void => {
       clearTimeout(lifetime);
-      place.free();
+      free();
       this.#open.delete(stream);
     };
+    const stream: OpenStream = { call, activity, forget, last: false };
+    this.#open.add(stream);
     call.once("close", forget).once("cancelled", forget).once("error", forget);
     this.#tell(stream);
     return true;
+  }
+
+  /** Takes a place among the namespaces of its address, and one among the addresses. @returns what gives them back */
+  #take(call: Call, evict: () => void): (() => void) | undefined {
+    const address = addressOf(call);
+    const most = this.#maxPerAddress;
+    const own = this.#ofAddress.get(address) ?? new FairPlaces({ maxPlaces: most, maxPerSender: most });
+    const inAddress = own.take(call.request.namespace, evict);
+    const place = inAddress && this.#places.take(address, evict);
+    if (inAddress === undefined || place === undefined) {
+      inAddress?.free();
+      return undefined;
+    }
+    this.#ofAddress.set(address, own);
+    // A sender with all its places does not get another one by losing the oldest.
+    for (const each of [inAddress, place]) each.busy();
+    return () => {
+      inAddress.free();
+      place.free();
+      if (own.counts.held === 0) this.#ofAddress.delete(address);
+    };
   }
 
   /** Says on every stream what changed. */
@@ -92,8 +119,7 @@ export class ActivityStreams {
   }
 
   #end(stream: OpenStream): void {
-    clearTimeout(stream.lifetime);
-    this.#open.delete(stream);
+    stream.forget();
     stream.call.end();
   }
 }

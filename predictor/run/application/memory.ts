@@ -8,6 +8,7 @@ import { shiftState } from "../../decide/shift-state.ts";
 import { emptyState, PolicyState } from "../../decide/state.ts";
 import { emptyIncidents } from "../../answers/reason/incident-log.ts";
 import type { IncidentState } from "../../answers/reason/incident-log.ts";
+import { readNameHolders } from "../../window/name-holders.ts";
 import { INCIDENT_STATE, POLICY_STATE, StateFile } from "./state-file.ts";
 
 /** What is dated further ahead than this was written by another clock. */
@@ -82,8 +83,8 @@ export async function openIncidents(parts: MemoryParts): Promise<IncidentMemory>
   };
 }
 
-/** The state of one application alone, or a list of those of several. */
-function statesIn(text: string): readonly unknown[] {
+/** The state of one application alone, or a list of those of several, behind which stands who had which name first. */
+export function statesIn(text: string): readonly unknown[] {
   const value: unknown = JSON.parse(text);
   return Array.isArray(value) ? value : [value];
 }
@@ -101,6 +102,7 @@ export function firstState(
   for (const text of texts) {
     try {
       for (const value of statesIn(text)) {
+        if (readNameHolders(value) !== undefined) continue;
         const state = readWith(PolicyState, value, "the state of a peer");
         const { namespace, windowEndMs = -Infinity } = state;
         const isOurs = state.application === application.name && namespace === application.namespace;

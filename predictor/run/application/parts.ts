@@ -41,6 +41,8 @@ export interface OwnParts {
   readonly onNodes?: (() => WorkloadList | undefined) | undefined;
   /** Where its state is kept; absent: nowhere. */
   readonly directory: string | undefined;
-  /** How many applications have `store.maxBytes` between them; absent: this one has them alone. */
+  /** What of its spans it does not get, in words. */
+  readonly missing?: (() => readonly string[]) | undefined;
+  /** Into how many parts `store.maxBytes` is divided, of which it has one; absent: it has them all. */
   readonly sharers?: (() => number) | undefined;
 }

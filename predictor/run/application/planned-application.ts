@@ -248,7 +248,7 @@ export class PlannedApplication {
     try {
       // Requests and other traffic are served between two steps.
       for (const _ of this.builder.prepare(window.endMs, () => clock.nowMs())) await nextTurn();
-      if (isCurrent()) this.deciding?.close(window, gathered, missing);
+      if (isCurrent()) this.deciding?.close(window, gathered, [...missing, ...(this.own.missing?.() ?? [])]);
     } catch (error) {
       const { name, namespace } = this.application;
       this.metrics.planFailed();

@@ -7,6 +7,8 @@ import type {
   ServerHttp2Stream,
 } from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
+import { senderOf } from "@tradewind/core/net/access-tokens.ts";
+import type { Caller } from "@tradewind/core/net/access-tokens.ts";
 import { systemClock } from "@tradewind/core/process/clock.ts";
 import { Connections, senderAddress } from "@tradewind/core/net/connection-limits.ts";
 import { withinDescriptors } from "@tradewind/core/net/descriptors.ts";
@@ -112,7 +114,12 @@ function answerCalls(
   const { clock = systemClock, onError, onSpans, metrics } = options;
   const admission = new Admission(limits, clock);
   const intake = new SpanIntake({ clock, onSpans, limits, admission });
-  const exporting = async (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, call: Call) => {
+  const exporting = async (
+    { namespaces }: Caller,
+    stream: ServerHttp2Stream,
+    headers: IncomingHttpHeaders,
+    call: Call,
+  ) => {
     const bytes = await readMessage(stream, headers, call, limits);
     const { accepted, rejected, reasons, ...taken } = await intake.take(
       {
@@ -120,6 +127,7 @@ function answerCalls(
         maxBytes: limits.maxMessageBytes,
         encoding: PROTOBUF,
         forward: forwarding(options.exchange),
+        namespaces,
       },
       call,
     );
@@ -136,9 +144,9 @@ function answerCalls(
     const work = async (): Promise<void> => {
       try {
         refuseOtherCalls(headers);
-        requireToken(options.tokens, headers.authorization);
-        call = admission.admit(senderAddress(remoteAddress));
-        answer.send(await exporting(stream, headers, call));
+        const caller = requireToken(options.tokens, headers.authorization);
+        call = admission.admit(senderOf(caller, senderAddress(remoteAddress)));
+        answer.send(await exporting(caller, stream, headers, call));
       } catch (error) {
         const refusal = error instanceof Refusal ? error : failed(error);
         if (refusal.reason === "failed") onError?.(refusal.cause);

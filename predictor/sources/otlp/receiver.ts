@@ -1,11 +1,12 @@
 import { fastify } from "fastify";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { senderOf } from "@tradewind/core/net/access-tokens.ts";
+import type { AccessTokens, Caller } from "@tradewind/core/net/access-tokens.ts";
 import { systemClock } from "@tradewind/core/process/clock.ts";
 import type { Clock } from "@tradewind/core/process/clock.ts";
 import { senderAddress } from "@tradewind/core/net/connection-limits.ts";
 import { addressOf, cannotListen, createHttpServer } from "@tradewind/core/net/http-server.ts";
 import type { ReloadingTls } from "@tradewind/core/net/reloading-tls.ts";
-import type { TokenFile } from "@tradewind/core/net/token-file.ts";
 import type { BatchExchange } from "./exchange.ts";
 import { Admission } from "./admission.ts";
 import type { Call } from "./admission.ts";
@@ -32,7 +33,7 @@ export interface OtlpReceiverOptions {
   /** Serves TLS only. */
   readonly tls?: ReloadingTls | undefined;
   /** Takes spans only of who shows a token. */
-  readonly tokens?: TokenFile | undefined;
+  readonly tokens?: AccessTokens | undefined;
   /** Where several predictors share what each receives. */
   readonly exchange?: BatchExchange | undefined;
 }
@@ -47,6 +48,8 @@ declare module "fastify" {
   interface FastifyRequest {
     /** Set for as long as the request is let in. */
     call: Call | undefined;
+    /** Set with the call. */
+    sentBy: Caller | undefined;
     /** Settles when the body is kept no longer; undefined before it came whole. */
     taking: Promise<unknown> | undefined;
   }
@@ -93,6 +96,7 @@ function admitRequests(
   { metrics, tokens }: OtlpReceiverOptions,
 ): void {
   server.decorateRequest("call", undefined);
+  server.decorateRequest("sentBy", undefined);
   server.decorateRequest("taking", undefined);
   server.addHook("onRequest", async (request, reply) => {
     reply.raw.once("close", () => {
@@ -101,8 +105,9 @@ function admitRequests(
       metrics?.request("http", String(reply.raw.statusCode));
     });
     refusePages(request);
-    requireToken(tokens, request.headers.authorization);
-    request.call = admission.admit(senderAddress(request.raw.socket.remoteAddress));
+    const caller = requireToken(tokens, request.headers.authorization);
+    request.sentBy = caller;
+    request.call = admission.admit(senderOf(caller, senderAddress(request.raw.socket.remoteAddress)));
   });
 }
 
@@ -162,6 +167,7 @@ function receiveTraces(
       maxBytes: limits.maxBodyBytes,
       encoding: encodingOf(request),
       forward: forwarding(exchange),
+      namespaces: request.sentBy?.namespaces,
     };
     const taking = intake.take(body, callOf(request));
     request.taking = taking;

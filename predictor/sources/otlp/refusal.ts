@@ -1,5 +1,6 @@
+import { ANYBODY } from "@tradewind/core/net/access-tokens.ts";
+import type { AccessTokens, Caller } from "@tradewind/core/net/access-tokens.ts";
 import { bearerToken } from "@tradewind/core/net/token-file.ts";
-import type { TokenFile } from "@tradewind/core/net/token-file.ts";
 import { RPC_CODE } from "./responses.ts";
 
 /** Why a request was refused, for metrics. */
@@ -41,14 +42,26 @@ export class Refusal extends Error implements RefusalKind {
   }
 }
 
-/** Looks at the header `authorization` of a request where senders need a token. @throws Refusal 401, UNAUTHENTICATED */
-export function requireToken(tokens: TokenFile | undefined, authorization: string | undefined): void {
-  if (tokens === undefined || tokens.accepts(bearerToken(authorization))) return;
-  throw new Refusal(
-    { statusCode: 401, rpcCode: RPC_CODE.unauthenticated, reason: "token" },
-    "this receiver takes spans with a token only: authorization: Bearer TOKEN",
-  );
+/**
+ * Looks at the header `authorization` of a request where senders need a token.
+ * @returns who sends
+ * @throws Refusal 401, UNAUTHENTICATED, or 403, PERMISSION_DENIED
+ */
+export function requireToken(tokens: AccessTokens | undefined, authorization: string | undefined): Caller {
+  if (tokens === undefined) return ANYBODY;
+  const caller = tokens.callerOf(bearerToken(authorization) ?? "");
+  if (caller === undefined) {
+    throw new Refusal(
+      { statusCode: 401, rpcCode: RPC_CODE.unauthenticated, reason: "token" },
+      "this receiver takes spans with a token only: authorization: Bearer TOKEN",
+    );
+  }
+  if (caller.scopes.includes("send")) return caller;
+  throw forbidden(`the token '${caller.name}' lacks the scope 'send'`);
 }
+
+export const forbidden = (message: string): Refusal =>
+  new Refusal({ statusCode: 403, rpcCode: RPC_CODE.permissionDenied, reason: "token" }, message);
 
 export const tooLarge = (message: string): Refusal =>
   new Refusal({ statusCode: 413, rpcCode: RPC_CODE.resourceExhausted, reason: "size" }, message);

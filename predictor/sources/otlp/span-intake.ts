@@ -9,7 +9,7 @@ import { JsonDecoder } from "./decode-json.ts";
 import { ProtobufDecoder } from "./decode-protobuf.ts";
 import { encodeSpans } from "./encode-protobuf.ts";
 import type { ReceiverLimits } from "./limits.ts";
-import { invalid, malformed, overloaded, tooLarge } from "./refusal.ts";
+import { forbidden, invalid, malformed, overloaded, tooLarge } from "./refusal.ts";
 import { PROTOBUF } from "./responses.ts";
 import type { OtlpEncoding } from "./responses.ts";
 import { Turns } from "./turns.ts";
@@ -31,6 +31,8 @@ export interface OfferedBody {
   /** Once decompressed. */
   readonly maxBytes: number;
   readonly encoding: OtlpEncoding;
+  /** The only namespaces that its sender may send spans of; absent: all. */
+  readonly namespaces?: readonly string[] | undefined;
   /** Takes what was accepted, encoded again, for other predictors. */
   readonly forward?: ((spans: Uint8Array) => void) | undefined;
 }
@@ -74,7 +76,7 @@ export class SpanIntake {
     this.json = new JsonDecoder(options.limits);
   }
 
-  /** @throws Refusal 400, 413, 429 or 503; then nothing of the body was taken */
+  /** @throws Refusal 400, 403, 413, 429 or 503; then nothing of the body was taken */
   async take(body: OfferedBody, call: Call): Promise<BodyTaken> {
     const { clock, limits } = this.options;
     call.signal.throwIfAborted();
@@ -89,7 +91,10 @@ export class SpanIntake {
     });
   }
 
-  private async takeNow({ encoding, forward, ...body }: OfferedBody, call: Call): Promise<BodyTaken> {
+  private async takeNow(
+    { encoding, forward, namespaces, ...body }: OfferedBody,
+    call: Call,
+  ): Promise<BodyTaken> {
     const { admission, clock } = this.options;
     const bytes = body.isCompressed ? await inflated(body.bytes, body.maxBytes) : body.bytes;
     this.workMs = 0;
@@ -97,6 +102,7 @@ export class SpanIntake {
     try {
       await this.decode(bytes, encoding);
       this.refuseMostlyInvalid();
+      this.keepTo(namespaces);
       call.signal.throwIfAborted();
       return { ...(await this.handOn(forward)), bytes: bytes.length };
     } finally {
@@ -133,6 +139,21 @@ export class SpanIntake {
     throw invalid(
       `${wrong} of ${total} spans have a trace id or span id of zero or of the wrong length; nothing was taken`,
     );
+  }
+
+  /** Spans that state no namespace are of the only one that their sender has. @throws Refusal 403 */
+  private keepTo(namespaces: readonly string[] | undefined): void {
+    if (namespaces === undefined) return;
+    const [only, ...others] = namespaces;
+    for (const resource of this.batch.resources) {
+      resource.namespace ??= others.length === 0 ? only : undefined;
+      if (resource.namespace !== undefined && namespaces.includes(resource.namespace)) continue;
+      const stated =
+        resource.namespace === undefined ? "no namespace" : `namespace '${resource.namespace.slice(0, 63)}'`;
+      throw forbidden(
+        `spans of ${stated} do not come with this token, which is for ${namespaces.slice(0, 8).join(", ")}; nothing was taken`,
+      );
+    }
   }
 
   private async handOn(forward: OfferedBody["forward"]): Promise<SpansTaken> {

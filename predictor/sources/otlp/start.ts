@@ -1,9 +1,9 @@
+import { AccessTokens } from "@tradewind/core/net/access-tokens.ts";
 import type { Clock } from "@tradewind/core/process/clock.ts";
 import { describeError } from "@tradewind/core/values/errors.ts";
 import type { Logger } from "@tradewind/core/process/log.ts";
 import { ReloadingTls } from "@tradewind/core/net/reloading-tls.ts";
 import type { TlsFiles, TlsObserver } from "@tradewind/core/net/reloading-tls.ts";
-import { TokenFile } from "@tradewind/core/net/token-file.ts";
 import type { BatchExchange } from "./exchange.ts";
 import { startOtlpGrpcReceiver } from "./grpc-receiver.ts";
 import type { ReceiverMetrics } from "./metrics.ts";
@@ -44,7 +44,7 @@ export async function startReceivers(parts: ReceiversParts): Promise<Record<stri
   const tls = otlpTls && (await ReloadingTls.open(otlpTls, { log, observer: metrics.tls("otlp") }));
   ends.push(() => tls?.stop());
   const reread = { monotonicMs: () => clock.monotonicMs(), log };
-  const tokens = otlpTokenFile === undefined ? undefined : new TokenFile(otlpTokenFile, reread);
+  const tokens = otlpTokenFile === undefined ? undefined : new AccessTokens(otlpTokenFile, reread);
   const onError = (error: unknown): void =>
     log.error({ problem: describeError(error) }, "spans could not be taken");
   const { maxSenderBytesPerSecond, maxSenderSpansPerSecond } = section;

@@ -77,6 +77,12 @@ export class PeerAccounts {
     return isFresh ? "fresh" : "known";
   }
 
+  /** Whether an authentic message came before: another one of its link that was said later is known. */
+  isRepeated({ epoch, from, turn }: Pick<Spoken, "epoch" | "from" | "turn">): boolean {
+    const account = this.accounts.get(from);
+    return account !== undefined && isOld(account, { epoch, turn });
+  }
+
   /** A batch came and could not be read. */
   unreadable(instance: string, nowMs: number): void {
     const account = this.accounts.get(instance);
@@ -150,8 +156,7 @@ export class PeerAccounts {
 /** @returns whether the message is newer than all before it on its link */
 function claim(account: Account, { epoch, turn }: Spoken): boolean {
   const { turns } = account;
-  const last = turns.get(epoch);
-  if (last === undefined ? epoch < account.oldestEpoch : turn <= last) return false;
+  if (isOld(account, { epoch, turn })) return false;
   turns.set(epoch, turn);
   if (turns.size > MOST_EPOCHS) {
     const oldest = Math.min(...turns.keys());
@@ -159,6 +164,11 @@ function claim(account: Account, { epoch, turn }: Spoken): boolean {
     account.oldestEpoch = oldest + 1;
   }
   return true;
+}
+
+function isOld({ oldestEpoch, turns }: Account, { epoch, turn }: Pick<Spoken, "epoch" | "turn">): boolean {
+  const last = turns.get(epoch);
+  return last === undefined ? epoch < oldestEpoch : turn <= last;
 }
 
 /** The oldest gaps become one where they are too many. */

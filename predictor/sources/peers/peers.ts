@@ -142,9 +142,14 @@ export class Peers implements BatchExchange {
       secret: () => secret.current,
       onMessage: async (message, body, host) => this.heard(message, body, host),
       state: () => this.options.state?.(),
+      isRepeated: (message) => this.accounts.isRepeated(message),
+      onRepeated: () => {
+        this.replays += 1;
+      },
       onStranger: () => {
         this.strangers += 1;
       },
+      monotonicMs: () => this.options.clock.monotonicMs(),
     });
     secret.start();
     this.connect(this.follower.current());

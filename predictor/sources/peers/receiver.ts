@@ -1,5 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { senderAddress } from "@tradewind/core/net/connection-limits.ts";
+import { CostMeter } from "@tradewind/core/net/cost-meter.ts";
 import { addressOf, closeHttp, listenHttp, plainOrSecure } from "@tradewind/core/net/http-server.ts";
 import type { ReloadingTls } from "@tradewind/core/net/reloading-tls.ts";
 import { parseListen } from "../otlp/listen-address.ts";
@@ -18,8 +20,13 @@ export interface PeerReceiverOptions {
   readonly onMessage: (message: PeerMessage, body: Uint8Array, host: string) => Promise<PeerAnswer["result"]>;
   /** What the policies remember, for a peer that has just started; undefined where that is nothing. */
   readonly state: () => string | undefined;
+  /** Whether a message came before: whoever captured one can send it again. */
+  readonly isRepeated: (message: PeerMessage) => boolean;
+  /** Called for each of these. Its body is not read. */
+  readonly onRepeated: () => void;
   /** Called for every request that does not prove that its sender knows the secret. */
   readonly onStranger: () => void;
+  readonly monotonicMs: () => number;
 }
 
 export interface PeerReceiver {
@@ -35,6 +42,11 @@ const MAX_BODIES = 16;
 /** Connections that have not proved anything; of more the oldest is closed. */
 const MAX_STRANGERS = 32;
 const MAX_CONNECTIONS = 128;
+/** What requests that bring nothing new may cost: a twentieth of a core, half a second of it at once. Batches of peers are not charged. */
+const COST_LIMITS = { share: 0.05, burstSeconds: 0.5 };
+/** Of a request that is refused, with its connection, which ends; and of putting together what the policies remember. */
+const REFUSAL_SECONDS = 1e-3;
+const STATE_SECONDS = 0.02;
 const MAX_HEADER_BYTES = 8_192;
 const HEADERS_TIMEOUT_MS = 5_000;
 const REQUEST_TIMEOUT_MS = 10_000;
@@ -57,8 +69,9 @@ export async function startPeerReceiver(options: PeerReceiverOptions): Promise<P
     requestTimeout: REQUEST_TIMEOUT_MS,
   };
   const bodies = { active: 0 };
+  const meter = new CostMeter(COST_LIMITS);
   const server = plainOrSecure(settings, options.tls, (request, response) => {
-    receive(request, response, { ...options, bodies, proved }).catch(() => request.socket.destroy());
+    receive(request, response, { ...options, bodies, meter, proved }).catch(() => request.socket.destroy());
   });
   server.maxConnections = MAX_CONNECTIONS;
   const proved = watchStrangers(server);
@@ -87,6 +100,8 @@ const otherEnd = ({ remoteAddress, remotePort }: Socket): string =>
 
 interface Reception extends PeerReceiverOptions {
   readonly bodies: { active: number };
+  /** By address. */
+  readonly meter: CostMeter;
   readonly proved: (socket: Socket) => void;
 }
 
@@ -100,7 +115,8 @@ async function receive(
   const message = isCall ? unseal(secret(), request.headers[ENVELOPE_HEADER], PeerMessage) : undefined;
   if (message === undefined) {
     onStranger();
-    refuse(response, isCall ? 401 : 404);
+    if (isWithin(REFUSAL_SECONDS, request, reception)) refuse(response, isCall ? 401 : 404);
+    else request.socket.destroy();
     return;
   }
   proved(request.socket);
@@ -112,9 +128,16 @@ async function receive(
     const length = said?.byteLength ?? 0;
     response.writeHead(STATUS[result], { [ENVELOPE_HEADER]: envelope, "content-length": length }).end(said);
   };
-  if (bodies.active >= MAX_BODIES) {
-    request.resume();
-    answer("busy");
+  const unread = unreadAnswer(message, request, reception);
+  if (unread === "none") {
+    request.socket.destroy();
+    return;
+  }
+  if (unread !== undefined) {
+    // Nothing of a body that brings nothing new is read: the connection ends with the answer.
+    if (unread === "busy") request.resume();
+    else response.setHeader("connection", "close");
+    answer(unread);
     return;
   }
   bodies.active += 1;
@@ -127,11 +150,39 @@ async function receive(
   } else if (message.kind === "state") {
     const said = Buffer.from(state() ?? "");
     answer("taken", said.byteLength > MAX_BODY_BYTES ? undefined : said);
-  } else if (message.kind === "hello" || message.to !== instance) {
-    answer(message.kind === "hello" ? "taken" : "other");
+  } else if (message.kind === "hello") {
+    answer("taken");
   } else {
     answer(await onMessage(message, body, hostOf(request.socket)));
   }
+}
+
+/** How a message is answered without its body; `none`: its connection is ended; undefined where the body is to be read. */
+function unreadAnswer(
+  message: PeerMessage,
+  request: IncomingMessage,
+  reception: Reception,
+): PeerAnswer["result"] | "none" | undefined {
+  const { bodies, instance, isRepeated, onRepeated } = reception;
+  const isForOther = message.to !== undefined && message.to !== instance;
+  const isCopy = message.to === instance && isRepeated(message);
+  if (isCopy) onRepeated();
+  if (isForOther || isCopy) {
+    if (!isWithin(REFUSAL_SECONDS, request, reception)) return "none";
+    return isForOther ? "other" : "taken";
+  }
+  const isBusy = bodies.active >= MAX_BODIES;
+  return isBusy || (message.kind === "state" && !isWithin(STATE_SECONDS, request, reception))
+    ? "busy"
+    : undefined;
+}
+
+/** Charges the sender. @returns whether it is within what it may cost */
+function isWithin(seconds: number, { socket }: IncomingMessage, { meter, monotonicMs }: Reception): boolean {
+  const sender = senderAddress(socket.remoteAddress);
+  const isEarly = meter.waitSeconds(sender, monotonicMs()) === undefined;
+  meter.charge(sender, seconds, monotonicMs());
+  return isEarly;
 }
 
 /** An answer that tells nothing, on a connection that is then closed. */

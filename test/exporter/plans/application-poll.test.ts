@@ -39,6 +39,14 @@ describe("what several predictors plan", () => {
     ]);
   });
 
+  it("comes with the names of services that other applications have too", () => {
+    const list = listOf(true, ["a", "planned"]);
+    const sharedNames = [{ service: "geo", outcome: "yields" as const }];
+    const [only] = list.applications;
+    const all = merged([{ ...list, applications: only === undefined ? [] : [{ ...only, sharedNames }] }]);
+    expect(all?.[0]?.sharedNames).toEqual(sharedNames);
+  });
+
   it("is nothing while there is no application, which is no reason to ask for the only one", () => {
     expect(merged([listOf(true)])).toEqual([]);
   });

@@ -49,6 +49,31 @@ describe("the age of a predictor's newest plan", () => {
     expect(age.ageMs()).toBe(1_000);
   });
 
+  it("is at least as long as its answer was on the way, though the wall clock was set back meanwhile", () => {
+    const { age, clock, pass } = watched();
+    const header = { sequence: 1, predictorStartedAtMs: 1, windowSeconds: WINDOW_SECONDS };
+    const askedMs = clock.monotonic;
+    const plannedAtMs = clock.wall;
+    pass(200_000);
+    clock.wall -= 205_000;
+    age.see({ ...header, plannedAtMs }, askedMs);
+    expect(age.ageMs()).toBe(200_000);
+    // A plan that follows was not made before the answer in which the one before it was still the newest was asked for.
+    pass(1_000);
+    age.see({ ...header, sequence: 2, plannedAtMs: plannedAtMs + 201_000 }, clock.monotonic - 500);
+    expect(age.ageMs()).toBe(500);
+  });
+
+  it("goes by the predictor's clock where the wall clock was set back while it was out of reach", () => {
+    const { age, clock, pass, see } = watched();
+    see(1);
+    clock.wall -= 3_600_000;
+    const plannedAtMs = clock.wall + 3_600_000 + 15_000;
+    pass(200_000);
+    age.see({ sequence: 2, predictorStartedAtMs: 1, windowSeconds: WINDOW_SECONDS, plannedAtMs });
+    expect(age.ageMs()).toBe(185_000);
+  });
+
   it("is the same for exporters that poll at different moments", () => {
     const ages = [1, 999].map((phaseMs) => {
       const { age, pass, see } = watched();

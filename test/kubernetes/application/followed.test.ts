@@ -134,4 +134,15 @@ describe("applications of a directory", () => {
       problem: expect.stringContaining("at most") as string,
     });
   });
+
+  it("that are too many are of the namespace with the most, whatever they are called", async () => {
+    const path = await directory();
+    for (let index = 0; index < MOST_APPLICATIONS; index += 1)
+      await writeFile(join(path, `a${index + 100}.yaml`), text(`a${index}`));
+    const other = "{ name: z, namespace: bank, entry: z, objective: { milliseconds: 100 } }";
+    await writeFile(join(path, "z.yaml"), other);
+    const followed = await follow(path);
+    expect(followed.planned()).toHaveLength(MOST_APPLICATIONS);
+    expect(followed.planned().at(-1)).toMatchObject({ name: "z", namespace: "bank" });
+  });
 });

@@ -76,6 +76,17 @@ describe("a reflector", () => {
     expect(setting.lists()).toBe(1);
   });
 
+  it("leaves out an object that is nested too deep to be read, and follows the others", async () => {
+    const setting = await following();
+    await watching(setting);
+    const deep = JSON.parse(`${"[".repeat(200)}1${"]".repeat(200)}`) as unknown;
+    setting.fake.put(PODS, thing("deep", deep));
+    setting.fake.put(PODS, thing("a", 1));
+    await waitUntil(() => setting.sizes()["a"] === 1);
+    expect(Object.keys(setting.sizes())).toEqual(["a"]);
+    expect(setting.lists()).toBe(1);
+  });
+
   it("begins a list anew when its pages expired half-way", async () => {
     const setting = await following({ pageSize: 10 }, {}, (fake) => {
       for (let index = 0; index < 25; index += 1) fake.put(PODS, thing(`pod-${index}`, index));

@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { createLog } from "@tradewind/core/process/log.ts";
 import { Dispatch } from "@tradewind/predictor/run/dispatch.ts";
 import { SPAN_KIND, SpanBatch } from "@tradewind/predictor/window/span.ts";
 
@@ -23,7 +22,7 @@ function batchOf(...services: readonly string[]): SpanBatch {
   return batch;
 }
 
-/** Namespaces `shop` and `bank` have an application of their name; what is of `both` is of both. */
+/** Namespaces `shop` and `bank` have an application of their name; what is of `both` may be of each of the two. */
 function dispatch() {
   const taken: string[] = [];
   const intake = (owner: string) => (batch: SpanBatch) => {
@@ -38,10 +37,11 @@ function dispatch() {
   const made = new Dispatch({
     claim: (namespace = "") => {
       if (namespace === "both") return { several: ["shop", "bank"] };
-      return ["shop", "bank", "gone"].includes(namespace) ? { owner: namespace } : { several: [] };
+      return ["shop", "bank", "gone"].includes(namespace)
+        ? { owner: namespace, rivals: [] }
+        : { several: [] };
     },
     intake: (owner) => (owner === "gone" ? undefined : intake(owner)),
-    log: createLog("test", "silent"),
   });
   return { made, taken };
 }
@@ -53,17 +53,21 @@ describe("spans for several applications", () => {
     expect(taken).toEqual(["shop: a b"]);
   });
 
-  it("are parted in order, and those of nobody, of two, and of one that is gone are refused and counted", () => {
+  it("are parted in order, and those of nobody and of one that is gone are refused and counted", () => {
     const { made, taken } = dispatch();
-    const batch = batchOf("shop/a", "shop/b", "bank/a", "dev/a", "both/a", "both/b", "gone/a", "bank/c");
-    expect(made.add(batch)).toEqual({
-      accepted: 4,
-      rejected: 4,
-      reasons: { "no-application": 2, "several-applications": 2 },
-    });
+    const batch = batchOf("shop/a", "shop/b", "bank/a", "dev/a", "gone/a", "bank/c");
+    expect(made.add(batch)).toEqual({ accepted: 4, rejected: 2, reasons: { "no-application": 2 } });
     expect(taken).toEqual(["shop: a b", "bank: a", "bank: c"]);
-    expect(made.drops).toEqual({ "no-application": 2, "several-applications": 2 });
+    expect(made.drops).toEqual({ "no-application": 2 });
     // For how many requests each counts is left in the batch, which goes on to the other predictors.
-    expect([...batch.adjustedCount.subarray(0, 8)]).toEqual([4, 4, 4, 0, 0, 0, 0, 4]);
+    expect([...batch.adjustedCount.subarray(0, 6)]).toEqual([4, 4, 4, 0, 0, 4]);
+  });
+
+  it("that may be of two are handed to both, and count once", () => {
+    const { made, taken } = dispatch();
+    const batch = batchOf("both/a", "both/b", "bank/a");
+    expect(made.add(batch)).toEqual({ accepted: 3, rejected: 0, reasons: {} });
+    expect(taken.toSorted()).toEqual(["bank: a", "bank: a", "bank: b", "shop: a", "shop: b"]);
+    expect([...batch.adjustedCount.subarray(0, 3)]).toEqual([4, 4, 4]);
   });
 });

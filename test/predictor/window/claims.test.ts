@@ -10,12 +10,20 @@ const application = (namespace: string, name: string, ...services: readonly stri
     objective: { milliseconds: 100 },
     services: services.map((each) => ({ name: each })),
   });
-const claims = (applications: readonly Application[], runs: readonly string[] = []): Claims =>
-  new Claims(applications, (namespace, service) => runs.includes(`${namespace}/${service}`));
+const claims = (
+  applications: readonly Application[],
+  runs: readonly string[] = [],
+  holders: Readonly<Record<string, string>> = {},
+): Claims =>
+  new Claims(applications, {
+    runs: (namespace, service) => runs.includes(`${namespace}/${service}`),
+    holder: (namespace, service) => holders[`${namespace ?? ""}/${service}`],
+  });
 
 const SHOP = application("shop", "a");
 const BANK = application("bank", "b");
 const CART = application("shop", "cart", "cart", "stock");
+const OTHER = application("shop", "other", "other", "stock");
 
 describe("a service of several applications", () => {
   it.each([
@@ -40,25 +48,41 @@ describe("a service of several applications", () => {
       "bank/b",
     ],
     ["may be called with the namespace that it states", [SHOP, CART], "shop", "stock.shop", "shop/cart"],
-    ["that two name is nobody's", [SHOP, BANK], undefined, "frontend", ["shop/a", "bank/b"]],
+    ["that two name is of both", [SHOP, BANK], undefined, "frontend", ["bank/b", "shop/a"]],
+    ["that two of a namespace name is the first one's", [OTHER, CART], "shop", "stock", "shop/cart"],
     ["that nobody names and nobody runs is nobody's", [SHOP, BANK], undefined, "search", []],
   ])("%s", (_, applications, namespace, service, whose) => {
-    const { owner, ...rest } = claims(applications).of(namespace, service);
-    expect(owner ?? rest).toEqual(typeof whose === "string" ? whose : { several: whose });
+    const claim = claims(applications).of(namespace, service);
+    expect(claim.owner ?? [...claim.several].sort()).toEqual(whose);
   });
 
   it("of a namespace that is not known is the one's that runs it", () => {
-    expect(claims([SHOP, BANK], ["bank/search"]).of(undefined, "search")).toEqual({ owner: "bank/b" });
+    expect(claims([SHOP, BANK], ["bank/search"]).of(undefined, "search")).toEqual({
+      owner: "bank/b",
+      rivals: [],
+    });
   });
 
-  it("that two of a namespace name is neither's, and both hear of it", () => {
-    const both = claims([CART, application("shop", "other", "other", "stock")]);
-    expect(both.of("shop", "stock")).toEqual({ several: ["shop/cart", "shop/other"] });
-    expect([...both.contested()].map(([key, [words]]) => [key, words])).toEqual([
-      ["shop/cart", expect.stringContaining("service 'stock' is named by application 'shop/other' too")],
-      ["shop/other", expect.stringContaining("service 'stock' is named by application 'shop/cart' too")],
-    ]);
-    expect(both.of("shop", "cart")).toEqual({ owner: "shop/cart" });
-    expect(claims([SHOP, BANK]).contested().size).toBe(0);
+  it.each([
+    ["a neighbour that names it too", [SHOP, application("bank", "b", "web", "geo")], ["shop/geo"]],
+    ["a neighbour that runs one too", [SHOP, BANK], ["shop/geo", "bank/geo"]],
+  ])("stays with the one that had it first beside %s", (_, applications, runs) => {
+    expect(claims(applications, runs, { "/geo": "shop/a" }).of(undefined, "geo")).toEqual({
+      owner: "shop/a",
+      rivals: ["bank/b"],
+    });
+  });
+
+  it("is a neighbour's that alone has it while the one that had it first does not run it", () => {
+    expect(claims([SHOP, BANK], ["bank/geo"], { "/geo": "shop/a" }).of(undefined, "geo").owner).toBe(
+      "bank/b",
+    );
+  });
+
+  it("of a namespace stays with the one that had it first, named by two or by none", () => {
+    const held = claims([SHOP, CART, OTHER], [], { "shop/stock": "shop/other", "shop/search": "shop/a" });
+    expect(held.of("shop", "stock")).toEqual({ owner: "shop/other", rivals: ["shop/cart"] });
+    expect(held.of("shop", "search").owner).toBe("shop/a");
+    expect(held.of("shop", "cart")).toEqual({ owner: "shop/cart", rivals: [] });
   });
 });

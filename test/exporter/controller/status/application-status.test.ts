@@ -171,6 +171,29 @@ describe("the status of an application", () => {
       "ObjectiveMet",
       "False RequestsFail",
     ],
+    [
+      "a name that another application had first",
+      {
+        sharedNames: [
+          { service: "rate", outcome: "shared" as const },
+          { service: "geo", outcome: "yields" as const },
+        ],
+      },
+      "DataComplete",
+      "False NameTaken",
+    ],
+    [
+      "a name that another application has too",
+      { sharedNames: [{ service: "geo", outcome: "shared" as const }] },
+      "DataComplete",
+      "False NameShared",
+    ],
+    [
+      "a name that it had before another application",
+      { sharedNames: [{ service: "geo", outcome: "keeps" as const }] },
+      "DataComplete",
+      "True Complete",
+    ],
     ["traffic not seen", { header: header({ complete: false }) }, "DataComplete", "False TrafficNotSeen"],
     [
       "missing data",

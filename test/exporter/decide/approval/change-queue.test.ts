@@ -364,3 +364,24 @@ it("a scheduled change of a process that is killed at any step is carried out on
   }
   expect(outcomes).toBeGreaterThan(6);
 }, 60_000);
+
+it("counts once where the process was killed between its decision and the journal, and the next plan asks for less", async () => {
+  const path = await directory();
+  const before = new Process(path);
+  await before.plan(30, at(0));
+  await before.queue.decide(before.queue.list()[0]!.id, APPROVE, at(1));
+  // The decision is on disk, and that the change was carried out is not.
+  before.diskRefuses = true;
+  await before.plan(30, at(2));
+  expect(before.replicas).toBe(30);
+  await before.end();
+  const after = new Process(path);
+  after.nowMs = at(2.5);
+  await after.recommender.restore();
+  expect(after.queue.list()[0]?.state).toBe("executed");
+  await after.plan(12, at(3));
+  await after.plan(30, at(4));
+  expect(after.replicas).toBe(12);
+  await after.end();
+  expect(states(path)).toEqual(["awaiting", "approved", "executed", "awaiting"]);
+});

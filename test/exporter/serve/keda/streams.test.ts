@@ -112,6 +112,22 @@ describe("StreamIsActive", () => {
     await until("its state", () => fourth.activity().length === 1);
     expect(second.end.code).toBeUndefined();
   });
+
+  it("takes a place of the namespace that has the most streams of the same address", async () => {
+    const exporter = await runningExporter(plan(1, 5), {
+      scaler: { maxStreams: 8, maxStreamsPerAddress: 3 },
+    });
+    const many: ReturnType<typeof listen>[] = [];
+    for (let index = 0; index < 3; index += 1) {
+      many.push(listen(exporter.client.stream("StreamIsActive", { ...ref, namespace: "bank" })));
+      const open = `tradewind_keda_streams ${index + 1}`;
+      await until("it to open", async () => (await exporter.metrics()).includes(open));
+    }
+    const one = listen(exporter.client.stream("StreamIsActive", ref));
+    await until("its state", () => one.activity().length === 1);
+    await until("the end of the oldest", () => many[0]?.end.code !== undefined);
+    expect(many.map(({ end }) => end.code)).toEqual([status.OK, undefined, undefined]);
+  });
 });
 
 describe("StreamMetricSpec", () => {

@@ -6,7 +6,7 @@ import { Metadata, credentials, makeGenericClientConstructor, status } from "@gr
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createLog } from "@tradewind/core/process/log.ts";
 import { ReloadingTls } from "@tradewind/core/net/reloading-tls.ts";
-import { TokenFile } from "@tradewind/core/net/token-file.ts";
+import { AccessTokens } from "@tradewind/core/net/access-tokens.ts";
 import { startOtlpGrpcReceiver } from "../../../../predictor/sources/otlp/grpc-receiver.ts";
 import { startOtlpReceiver } from "../../../../predictor/sources/otlp/receiver.ts";
 import type { OtlpReceiver, OtlpReceiverOptions } from "../../../../predictor/sources/otlp/receiver.ts";
@@ -21,7 +21,7 @@ const log = createLog("test", "silent");
 
 async function started(
   start: (options: OtlpReceiverOptions) => Promise<OtlpReceiver>,
-  security: Pick<OtlpReceiverOptions, "tls" | "tokens">,
+  security: Partial<Pick<OtlpReceiverOptions, "onSpans" | "tls" | "tokens">>,
 ): Promise<string> {
   const receiver = await start({
     listen: "127.0.0.1:0",
@@ -40,12 +40,12 @@ async function tokenFile(text: string): Promise<string> {
   return path;
 }
 
-const tokensOf = (path: string): TokenFile =>
-  new TokenFile(path, { everyMs: 0, monotonicMs: () => performance.now(), log });
+const tokensOf = (path: string): AccessTokens =>
+  new AccessTokens(path, { everyMs: 0, monotonicMs: () => performance.now(), log });
 
-async function posted(address: string, authorization?: string): Promise<Response> {
+async function posted(address: string, authorization?: string, body = BODY): Promise<Response> {
   const headers = { "content-type": "application/x-protobuf", ...(authorization && { authorization }) };
-  return fetch(`${address}/v1/traces`, { method: "POST", body: BODY, headers });
+  return fetch(`${address}/v1/traces`, { method: "POST", body, headers });
 }
 
 /** The status of one export over gRPC. */
@@ -53,6 +53,7 @@ async function exported(
   address: string,
   authorization?: string,
   channel = credentials.createInsecure(),
+  body = BODY,
 ): Promise<status> {
   const client = new (makeGenericClientConstructor({}, "test"))(address, channel);
   const metadata = new Metadata();
@@ -60,7 +61,7 @@ async function exported(
   const bytes = (value: Buffer): Buffer => value;
   return new Promise((resolve) => {
     const deadline = { deadline: Date.now() + 5_000 };
-    client.makeUnaryRequest(PATH, bytes, bytes, BODY, metadata, deadline, (error) => {
+    client.makeUnaryRequest(PATH, bytes, bytes, body, metadata, deadline, (error) => {
       client.close();
       resolve(error?.code ?? status.OK);
     });
@@ -113,6 +114,56 @@ describe("OTLP with a token", () => {
     expect((await posted(address, `Bearer ${TOKEN}`)).status).toBe(401);
     expect((await posted(address, `Bearer ${renewed}`)).status).toBe(200);
   });
+});
+
+describe("OTLP with tokens of tenants", () => {
+  const line = (name: string, more: object = {}) =>
+    JSON.stringify({ name, scopes: ["send"], token: `${name}-0123456789abcdef`, ...more });
+  const tokens = async () =>
+    tokensOf(
+      await tokenFile(
+        [
+          line("shop", { namespaces: ["shop"] }),
+          line("two", { namespaces: ["shop", "bank"] }),
+          line("reader", { scopes: ["read"] }),
+          line("anywhere"),
+        ].join("\n"),
+      ),
+    );
+  const bodyOf = (namespace?: string) =>
+    Buffer.from(
+      protobufRequest([aSpan()], {
+        "service.name": "geo",
+        ...(namespace !== undefined && { "k8s.namespace.name": namespace }),
+      }),
+    );
+
+  it.each([
+    ["shop", undefined, 200, "shop"],
+    ["shop", "shop", 200, "shop"],
+    ["shop", "bank", 403, undefined],
+    ["two", "bank", 200, "bank"],
+    ["two", undefined, 403, undefined],
+    ["anywhere", undefined, 200, undefined],
+    ["anywhere", "bank", 200, "bank"],
+    ["reader", "shop", 403, undefined],
+  ])(
+    "a sender '%s' and spans of namespace %s: HTTP %i, taken as of %s",
+    async (name, stated, code, taken) => {
+      const seen: (string | undefined)[] = [];
+      const onSpans: OtlpReceiverOptions["onSpans"] = (batch) => {
+        seen.push(...batch.resources.map(({ namespace }) => namespace));
+        return { accepted: batch.length, rejected: 0, reasons: {} };
+      };
+      const authorization = `Bearer ${name}-0123456789abcdef`;
+      const http = await started(startOtlpReceiver, { tokens: await tokens(), onSpans });
+      expect((await posted(http, authorization, bodyOf(stated))).status).toBe(code);
+      const grpc = await started(startOtlpGrpcReceiver, { tokens: await tokens(), onSpans });
+      const grpcCode = await exported(grpc, authorization, credentials.createInsecure(), bodyOf(stated));
+      expect(grpcCode).toBe(code === 200 ? status.OK : status.PERMISSION_DENIED);
+      expect(seen).toEqual(code === 200 ? [taken, taken] : []);
+    },
+  );
 });
 
 describe("OTLP over TLS", () => {

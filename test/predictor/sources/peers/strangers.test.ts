@@ -104,6 +104,30 @@ describe("the peers' port", () => {
     });
   });
 
+  it("reads no body of a message that came before, and ends who floods it with copies", async () => {
+    const a = await node("127.0.0.2:0", { targets: ["http://127.0.0.2:1"] });
+    const body = oneSpan("once");
+    const captured = seal(secret, message({ kind: "batch", to: a.peers.instance, sequence: 1 }, body));
+    await post(a, captured, body);
+    // Another body than the envelope's would be refused if it were looked at.
+    const again = await post(a, captured, oneSpan("changed"));
+    expect([again.status, again.headers.get("connection")]).toEqual([200, "close"]);
+    const answered: boolean[] = [];
+    for (let index = 0; index < 3_000 && answered.at(-1) !== false; index += 1)
+      answered.push(
+        await post(a, captured).then(
+          () => true,
+          () => false,
+        ),
+      );
+    expect(answered.at(-1)).toBe(false);
+    // A message that is new is taken from the same address.
+    const fresh = oneSpan("next");
+    const next = message({ kind: "batch", to: a.peers.instance, sequence: 2, turn: 2 }, fresh);
+    expect((await post(a, seal(secret, next), fresh)).status).toBe(200);
+    expect(a.spans).toEqual(["once", "next"]);
+  });
+
   it("takes nothing that was meant for the process before a restart", async () => {
     const first = await node("127.0.0.2:0", { targets: ["http://127.0.0.2:1"] });
     const body = oneSpan("of the life before");
