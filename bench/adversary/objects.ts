@@ -1,5 +1,5 @@
 import { describeError, TradewindError } from "@tradewind/core/values/errors.ts";
-import { limitProblem, OBJECT_LIMITS } from "@tradewind/core/json-limits.ts";
+import { limitProblem, OBJECT_LIMITS } from "@tradewind/core/values/json-limits.ts";
 import { calendarTimes } from "@tradewind/kubernetes/application/calendar-times.ts";
 import { parseApplication } from "@tradewind/kubernetes/application/file.ts";
 import { HorizontalPodAutoscaler, ScaledObject } from "@tradewind/kubernetes/objects/autoscaler.ts";

@@ -1,4 +1,4 @@
-import { fairlyCut } from "@tradewind/core/fair-share.ts";
+import { fairlyCut } from "@tradewind/core/net/fair-share.ts";
 import { SIZES } from "@tradewind/core/contract/recommendation.ts";
 import type { ApplicationMode } from "@tradewind/core/contract/plan.ts";
 import type { SizeChange, SizeChanges } from "@tradewind/core/contract/recommendation.ts";

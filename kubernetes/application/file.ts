@@ -4,7 +4,7 @@ import { Application, serviceSpecs } from "@tradewind/core/contract/application.
 import type { ServiceSpec } from "@tradewind/core/contract/application.ts";
 import type { Calendar } from "@tradewind/core/contract/calendar.ts";
 import { TradewindError } from "@tradewind/core/values/errors.ts";
-import { countValues } from "@tradewind/core/json-limits.ts";
+import { countValues } from "@tradewind/core/values/json-limits.ts";
 import { parse } from "yaml";
 import { timesProblem } from "./calendar-times.ts";
 

@@ -2,7 +2,7 @@ import type { Clock } from "@tradewind/core/process/clock.ts";
 import { applicationKey } from "@tradewind/core/contract/application-list.ts";
 import type { ApplicationState } from "@tradewind/core/contract/application-list.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
-import { fairlyCut } from "@tradewind/core/fair-share.ts";
+import { fairlyCut } from "@tradewind/core/net/fair-share.ts";
 import type { Logger } from "@tradewind/core/process/log.ts";
 import type { ApiClient } from "../client/client.ts";
 import type { WatchObserver } from "../watch/reflector.ts";

@@ -4,7 +4,7 @@ import { systemClock } from "@tradewind/core/process/clock.ts";
 import type { Clock } from "@tradewind/core/process/clock.ts";
 import { safely } from "@tradewind/core/values/config.ts";
 import { describeError, TradewindError } from "@tradewind/core/values/errors.ts";
-import { limitProblem, OBJECT_LIMITS } from "@tradewind/core/json-limits.ts";
+import { limitProblem, OBJECT_LIMITS } from "@tradewind/core/values/json-limits.ts";
 import type { Logger } from "@tradewind/core/process/log.ts";
 import { retryDelayMs } from "@tradewind/core/process/retry-delay.ts";
 import type { RetryDelays } from "@tradewind/core/process/retry-delay.ts";

@@ -1,4 +1,4 @@
-import { fairlyCut } from "@tradewind/core/fair-share.ts";
+import { fairlyCut } from "@tradewind/core/net/fair-share.ts";
 import { WORKLOADS_SCHEMA } from "@tradewind/core/contract/workload.ts";
 import type { Workload, WorkloadList, WorkloadPod } from "@tradewind/core/contract/workload.ts";
 import type { Autoscaler, HorizontalPodAutoscaler, ScaledObject } from "../objects/autoscaler.ts";

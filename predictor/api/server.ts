@@ -6,7 +6,7 @@ import { addressOf, cannotListen, createHttpServer } from "@tradewind/core/net/h
 import { APPLICATION_LIST_SCHEMA } from "@tradewind/core/contract/application-list.ts";
 import type { ApplicationList } from "@tradewind/core/contract/application-list.ts";
 import { WhatIfRequest } from "@tradewind/core/contract/what-if.ts";
-import { bodyProblem } from "@tradewind/core/json-limits.ts";
+import { bodyProblem } from "@tradewind/core/values/json-limits.ts";
 import type { Logger } from "@tradewind/core/process/log.ts";
 import type { ReloadingTls } from "@tradewind/core/net/reloading-tls.ts";
 import fastify from "fastify";

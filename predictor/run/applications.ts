@@ -3,7 +3,7 @@ import type { ListedApplication, SharedName } from "@tradewind/core/contract/app
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { WorkloadList } from "@tradewind/core/contract/workload.ts";
 import { describeError } from "@tradewind/core/values/errors.ts";
-import { inFairOrder } from "@tradewind/core/fair-share.ts";
+import { inFairOrder } from "@tradewind/core/net/fair-share.ts";
 import { RetentionTime } from "@tradewind/core/process/retention-time.ts";
 import type {
   FollowedApplication,

@@ -5,7 +5,7 @@ import type { ApprovalContext, CalendarChange, Change, SizeChange } from "@trade
 import type { Calendar } from "@tradewind/core/contract/calendar.ts";
 import type { Allocation, Plan, Wish } from "@tradewind/core/contract/plan.ts";
 import type { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
-import { fairlyCut } from "@tradewind/core/fair-share.ts";
+import { fairlyCut } from "@tradewind/core/net/fair-share.ts";
 import { contentHash } from "@tradewind/core/values/hash.ts";
 import { TradewindError } from "@tradewind/core/values/errors.ts";
 import { Turns } from "@tradewind/core/process/turns.ts";

@@ -9,7 +9,7 @@ import type { HttpDoor, Need } from "@tradewind/core/net/http-door.ts";
 import type { SenderWork } from "@tradewind/core/net/sender-work.ts";
 import { addressOf, cannotListen, createHttpServer } from "@tradewind/core/net/http-server.ts";
 import type { HttpServer } from "@tradewind/core/net/http-server.ts";
-import { bodyProblem } from "@tradewind/core/json-limits.ts";
+import { bodyProblem } from "@tradewind/core/values/json-limits.ts";
 import type { Logger } from "@tradewind/core/process/log.ts";
 import type { ReloadingTls } from "@tradewind/core/net/reloading-tls.ts";
 import type { DecisionRecord, RecommendationList } from "@tradewind/core/contract/recommendation.ts";

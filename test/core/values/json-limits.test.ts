@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import fc from "fast-check";
-import { bodyProblem, countValues, limitProblem } from "@tradewind/core/json-limits.ts";
+import { bodyProblem, countValues, limitProblem } from "@tradewind/core/values/json-limits.ts";
 
 const LIMITS = { depth: 3, values: 5 };
 

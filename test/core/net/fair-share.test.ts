@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { fairlyCut, inFairOrder } from "@tradewind/core/fair-share.ts";
+import { fairlyCut, inFairOrder } from "@tradewind/core/net/fair-share.ts";
 
 const groupOf = (item: string): string => item.charAt(0);
 
