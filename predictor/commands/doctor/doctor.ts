@@ -7,6 +7,7 @@ import { stateDirectory, statePlaces } from "../../application/application-state
 import { makeSources } from "../../sources/make-sources.ts";
 import { problem } from "../../sources/check.ts";
 import type { Finding } from "../../sources/source.ts";
+import { mapTraceOptions } from "../../sources/trace-sources.ts";
 import { readSections } from "../../sources/sources-config.ts";
 import type { DoctorOptions } from "./options.ts";
 import { checkAgent, checkScaler, checkPredictor } from "./own-processes.ts";
@@ -123,8 +124,7 @@ function makeBrief(sources: Sources, timeoutSeconds: number): Sources {
   });
   return {
     prometheus: sources.prometheus.map(brief),
-    jaeger: sources.jaeger.map(brief),
-    tempo: sources.tempo.map(brief),
+    ...mapTraceOptions(sources, brief),
   };
 }
 
