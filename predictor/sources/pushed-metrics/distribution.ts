@@ -70,7 +70,8 @@ function combined(
     };
   }
   if (second.kind !== "exponential" || first.unitSeconds !== second.unitSeconds) return undefined;
-  if (first.scale === second.scale && first.offset === second.offset && first.counts.length === second.counts.length) {
+  const hasSamePlace = first.offset === second.offset && first.counts.length === second.counts.length;
+  if (hasSamePlace && first.scale === second.scale) {
     const counts = first.counts.map((count, place) => count + factor * (second.counts[place] ?? 0));
     return { ...first, counts, zeroCount: first.zeroCount + factor * second.zeroCount };
   }

@@ -54,10 +54,11 @@ export function durationPoint(
   const buckets = inSeconds(written.buckets, metric.unitSeconds);
   if (!isKnown || buckets === undefined || !(count >= 0) || !(sum >= 0) || !(endMs > 0)) return undefined;
   if (!Number.isFinite(count * sum)) return undefined;
+  const series = `${name}\n${identity}`;
   return {
     resource,
     role: metric.role,
-    series: identity.length > MAX_PLAIN_IDENTITY ? hash("sha1", `${name}\n${identity}`, "base64") : `${name}\n${identity}`,
+    series: identity.length > MAX_PLAIN_IDENTITY ? hash("sha1", series, "base64") : series,
     isDelta: temporality === DELTA,
     startMs,
     endMs,
