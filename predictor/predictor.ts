@@ -44,6 +44,7 @@ import { TrainingQueue } from "./learn/training-queue.ts";
 import { WindowClock } from "./run/application/window-clock.ts";
 import type { ClosedWindow } from "./run/application/window-clock.ts";
 import type { AddResult } from "./window/drops.ts";
+import type { OnDurations } from "./sources/pushed-metrics/metric-intake.ts";
 import type { SpanBatch } from "./window/span.ts";
 
 const MAX_CONTAINERS = 100_000;
@@ -144,11 +145,12 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
   const applications = await openApplications(setting, { rates, nodes });
   followAgents(setting, nodes, rates);
   const onSpans = (batch: SpanBatch): AddResult => applications.take(batch);
+  const onDurations: OnDurations = (points) => applications.takeDurations(points);
   const state = (): string | undefined => applications.remembered();
-  const { address: peersAddress, peers } = await joinPeers({ ...setting, state }, onSpans);
+  const { address: peersAddress, peers } = await joinPeers({ ...setting, state }, onSpans, onDurations);
   await applications.begin(peers);
   const section = setting.sections.sources.otlp;
-  const receivers = await startReceivers({ ...setting, section, onSpans, exchange: peers });
+  const receivers = await startReceivers({ ...setting, section, onDurations, onSpans, exchange: peers });
   const closing = new InOrder();
   const windows = new WindowClock({
     windowSeconds,

@@ -6,6 +6,8 @@ import { encodeMetricsRequest, encodeRef } from "../../test/exporter/serve/keda/
 import type { Ref } from "../../test/exporter/serve/keda/wire.ts";
 import { oneIn, pick } from "../../test/fuzz/engine/draw.ts";
 import { aSpan, jsonRequest, protobufRequest } from "../../test/predictor/sources/otlp/messages.ts";
+import { metricsJson, metricsProtobuf } from "../../test/predictor/sources/pushed-metrics/otlp-metrics.ts";
+import { zipkinProtobuf } from "../../test/predictor/sources/zipkin/zipkin-spans.ts";
 import type { RealProcess } from "../faults/stage/process.ts";
 import type { Cost, Target } from "./climb.ts";
 import { enlarged, grown, jsonOf, RawJson } from "./grow.ts";
@@ -226,6 +228,36 @@ const SPANS_WRITTEN = {
   spans: SPANS,
   resource: { "service.name": "frontend", "k8s.pod.name": "frontend-1" },
 };
+const RESOURCE = { "service.name": "frontend", "k8s.pod.name": "frontend-1" };
+const METRICS = [
+  {
+    name: "http.server.request.duration",
+    unit: "s",
+    temporality: "delta" as const,
+    points: [
+      {
+        startMs: 1_800_000_000_000,
+        endMs: 1_800_000_010_000,
+        count: 3,
+        sum: 0.3,
+        attributes: { "http.route": "/hotels", "http.response.status_code": 200 },
+        explicit: { bounds: [0.1, 0.5], counts: [1, 1, 1] },
+      },
+    ],
+  },
+];
+const ZIPKIN_SPANS = [
+  {
+    traceId: "463ac35c9f6413ad",
+    id: "72485a3953bb6124",
+    kind: "SERVER",
+    name: "get /hotels",
+    timestamp: 1_800_000_000_000_000,
+    duration: 25_000,
+    localEndpoint: { serviceName: "frontend", ipv4: "10.0.0.7" },
+    tags: { "http.method": "GET" },
+  },
+];
 const REF: Ref = { name: "so", namespace: "default", metadata: { service: "geo", scalerAddress: "a:1" } };
 
 const writeSpans = (value: unknown): Uint8Array => {
@@ -317,11 +349,31 @@ export function doorsOf({ agent, predictor, scaler }: Stage, clients: Client[]):
     seed: { method: "POST", query: {}, body },
   });
   const otlp = `${at(predictor, "otlp")}/v1/traces`;
+  const metrics = `${at(predictor, "otlp")}/v1/metrics`;
+  const zipkin = `${at(predictor, "otlp")}/api/v2/spans`;
   const http: HttpDoor[] = [
     post("predictor", `${at(predictor)}/v1/what-if`, [predictor], WHAT_IF),
     post("predictor", `${at(predictor)}/v1/proposals`, [predictor], PROPOSALS),
     post("predictor", `${at(predictor)}/v1/labels`, [predictor], LABEL),
     { ...post("otlp json", otlp, [predictor], jsonRequest(SPANS)), name: "otlp JSON" },
+    {
+      ...post("otlp metrics json", metrics, [predictor], metricsJson(METRICS, RESOURCE)),
+      name: "otlp metrics JSON",
+    },
+    {
+      ...post("otlp metrics", metrics, [predictor], METRICS),
+      name: "otlp metrics protobuf",
+      seed: { method: "POST", query: {}, body: METRICS, contentType: "application/x-protobuf" },
+      write: (value) => metricsProtobuf(value as typeof METRICS, RESOURCE),
+    },
+    { ...post("otlp logs", `${at(predictor, "otlp")}/v1/logs`, [predictor], {}), name: "otlp logs" },
+    { ...post("zipkin json", zipkin, [predictor], ZIPKIN_SPANS), name: "zipkin JSON" },
+    {
+      ...post("zipkin", zipkin, [predictor], ZIPKIN_SPANS),
+      name: "zipkin protobuf",
+      seed: { method: "POST", query: {}, body: ZIPKIN_SPANS, contentType: "application/x-protobuf" },
+      write: (value) => zipkinProtobuf(value as typeof ZIPKIN_SPANS),
+    },
     {
       ...post("otlp", otlp, [predictor], SPANS_WRITTEN),
       name: "otlp protobuf",

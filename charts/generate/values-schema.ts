@@ -1,6 +1,7 @@
 import { POLICY_CHOICES } from "@tradewind/core/contract/policy-choice.ts";
 import { Application } from "@tradewind/core/contract/application.ts";
 import { MAX_INTENSITY, MIN_INTENSITY } from "@tradewind/local/interference/anomaly.ts";
+import { TRACE_SECTIONS } from "@tradewind/predictor/sources/trace-sources.ts";
 import { z } from "zod";
 
 type Schema = Readonly<Record<string, unknown>>;
@@ -9,6 +10,7 @@ const text: Schema = { type: "string" };
 const flag: Schema = { type: "boolean" };
 const map: Schema = { type: "object" };
 const list: Schema = { type: "array" };
+const traceSources = Object.fromEntries(Object.keys(TRACE_SECTIONS).map((name) => [name, list]));
 const texts: Schema = { type: "array", items: text };
 const textMap: Schema = { type: "object", additionalProperties: text };
 /** As Go and Tradewind both write durations in flags. */
@@ -124,7 +126,7 @@ export function valuesSchema(): Schema {
         from: choice("ConfigMap", "Resource", "Namespaces"),
         existing: { type: "string", pattern: "^$|^[a-z0-9]([-a-z0-9./]*[a-z0-9])?$" },
         spec: { type: "object", if: { maxProperties: 0 }, else: applicationSpec() },
-        sources: object({ prometheus: list, jaeger: list, tempo: list, otlp: map }),
+        sources: object({ prometheus: list, ...traceSources, otlp: map }),
         store: map,
       }),
       agent: object({

@@ -21,6 +21,8 @@ import { Claims } from "../window/claims.ts";
 import type { Claim } from "../window/claims.ts";
 import { NameHolders, readNameHolders } from "../window/name-holders.ts";
 import type { AddResult, ArrivalDrop } from "../window/drops.ts";
+import type { DurationPoint } from "../sources/pushed-metrics/durations.ts";
+import type { OnDurations } from "../sources/pushed-metrics/metric-intake.ts";
 import type { SpanBatch } from "../window/span.ts";
 
 /** What is planned: one application, or several that come and go. */
@@ -32,6 +34,8 @@ export interface Applications {
   /** Why it is not known yet what is to be planned. */
   whyNot(): string | undefined;
   take(batch: SpanBatch): AddResult;
+  /** Takes histograms of durations that processes pushed. */
+  takeDurations(points: readonly DurationPoint[]): ReturnType<OnDurations>;
   /** Spans that no application got, by why. */
   drops(): Readonly<Partial<Record<ArrivalDrop, number>>>;
   /** A window is over: what runs may have changed. */
@@ -110,6 +114,10 @@ export class OnlyApplication implements Applications {
 
   take(batch: SpanBatch): AddResult {
     return this.#only.take(batch);
+  }
+
+  takeDurations(points: readonly DurationPoint[]): ReturnType<OnDurations> {
+    return this.#only.takeDurations(points);
   }
 
   drops(): Readonly<Partial<Record<ArrivalDrop, number>>> {
@@ -232,6 +240,28 @@ export class SeveralApplications implements Applications {
 
   take(batch: SpanBatch): AddResult {
     return this.#dispatch.add(batch);
+  }
+
+  takeDurations(points: readonly DurationPoint[]): ReturnType<OnDurations> {
+    const sum = { accepted: 0, rejected: 0, reasons: {} as Partial<Record<string, number>> };
+    const byOwner = Map.groupBy(
+      points,
+      ({ resource }) => this.#claims.of(resource.namespace, resource.service).owner ?? "",
+    );
+    for (const [owner, own] of byOwner) {
+      const taken = this.#running.get(owner)?.takeDurations(own) ?? this.#unowned(owner, own.length);
+      sum.accepted += taken.accepted;
+      sum.rejected += taken.rejected;
+      for (const [reason, count] of Object.entries(taken.reasons))
+        sum.reasons[reason] = (sum.reasons[reason] ?? 0) + (count ?? 0);
+    }
+    return sum;
+  }
+
+  /** What is planned elsewhere is taken there. */
+  #unowned(owner: string, count: number): ReturnType<OnDurations> {
+    if (this.#elsewhere.has(owner)) return { accepted: count, rejected: 0, reasons: {} };
+    return { accepted: 0, rejected: count, reasons: { "no-application": count } };
   }
 
   drops(): Readonly<Partial<Record<ArrivalDrop, number>>> {

@@ -1,10 +1,9 @@
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { ClientSettings } from "@tradewind/core/net/endpoint/client.ts";
-import { JaegerSource } from "./jaeger/jaeger-source.ts";
 import { PrometheusSource } from "./prometheus/prometheus-source.ts";
 import type { SpanSource } from "./source.ts";
 import type { AskedSources } from "./sources-config.ts";
-import { TempoSource } from "./tempo/tempo-source.ts";
+import { makeTraceSources } from "./trace-sources.ts";
 
 /** The configured sources that are asked (traces pushed to us need none). */
 export interface MadeSources {
@@ -23,9 +22,6 @@ export function makeSources(
   const context = { namespace: application?.namespace ?? "default", entry };
   return {
     prometheus: config.prometheus.map((options) => new PrometheusSource(options, context, settings)),
-    spans: [
-      ...config.jaeger.map((options) => new JaegerSource(options, entry, settings)),
-      ...config.tempo.map((options) => new TempoSource(options, entry, settings)),
-    ],
+    spans: makeTraceSources(config, entry, settings),
   };
 }

@@ -4,21 +4,19 @@ import { z } from "zod";
 import { parseWith } from "@tradewind/core/values/config.ts";
 import { TradewindError } from "@tradewind/core/values/errors.ts";
 import { StoreOptions } from "../store/options.ts";
-import { JaegerOptions } from "./jaeger/options.ts";
 import { OtlpOptions } from "./otlp/options.ts";
 import { PrometheusOptions } from "./prometheus/options.ts";
-import { TempoOptions } from "./tempo/options.ts";
+import { TRACE_SECTIONS, traceOptions } from "./trace-sources.ts";
 
 /** Sections of the configuration file that say where measurements come from and where they are kept. */
 export const SourcesConfig = z
   .strictObject({
     prometheus: z.array(PrometheusOptions).max(16).default([]),
-    jaeger: z.array(JaegerOptions).max(16).default([]),
-    tempo: z.array(TempoOptions).max(16).default([]),
+    ...TRACE_SECTIONS,
     otlp: OtlpOptions.prefault({}),
   })
-  .superRefine(({ prometheus, jaeger, tempo }, context) => {
-    const names = [...prometheus, ...jaeger, ...tempo].map(({ name }) => name);
+  .superRefine((sources, context) => {
+    const names = [...sources.prometheus, ...traceOptions(sources)].map(({ name }) => name);
     const twice = names.find((name, index) => names.indexOf(name) !== index);
     if (twice !== undefined) {
       context.addIssue({

@@ -73,7 +73,7 @@ describe.skipIf(helm === undefined)("values that cannot be meant", () => {
     ["application.existing=mine", "set watchNamespaces"],
     ["application.existing=mine,application.store.rawDays=1", "belong into the ConfigMap"],
     ["watchNamespaces={*,shop}", "name no others beside it"],
-    ["application.sources.zipkin=1", "additional properties 'zipkin' not allowed"],
+    ["application.sources.skywalking=1", "additional properties 'skywalking' not allowed"],
     ["agent.http.monitorTokenKey=a/b", "at '/agent/http/monitorTokenKey': 'a/b' does not match pattern"],
   ])("are refused with a readable message: %s", async (set, message) => {
     const { ok, stderr } = await template("--set", set);

@@ -1,6 +1,9 @@
-import { Option } from "commander";
+import { writeFile } from "node:fs/promises";
+import { InvalidArgumentError, Option } from "commander";
 import type { Command } from "commander";
 import { parseWith } from "@tradewind/core/values/config.ts";
+import { describeError } from "@tradewind/core/values/errors.ts";
+import { parseDurationSeconds } from "@tradewind/core/values/units.ts";
 import { addAccessFlags } from "@tradewind/core/net/endpoint/own-process.ts";
 import { addJsonFlag, exitCodes, printAnswer } from "@tradewind/core/terminal/answer.ts";
 import type { Paint } from "@tradewind/core/terminal/style.ts";
@@ -11,6 +14,7 @@ const EXAMPLES = `
 Examples:
   $ tradewind doctor --config app.yaml
   $ tradewind doctor --predictor http://127.0.0.1:9811 --scaler http://127.0.0.1:9812
+  $ tradewind doctor --config app.yaml --workloads kubernetes --listen 60s --collector-config collector.yaml
   $ tradewind doctor --config app.yaml --agents http://127.0.0.1:9810 --predictor http://127.0.0.1:9811 --json
 
 ${exitCodes("no problem (there may be warnings)", "a problem")}`;
@@ -35,19 +39,73 @@ export function configure(command: Command): void {
       "kubernetes[:namespace,…]: whether the cluster can be read, as the predictor would",
     )
     .option("--kubeconfig <file>", "how to reach the cluster from outside of it")
-    .option("--state <dir>", "the predictor's state directory");
+    .option("--state <dir>", "the predictor's state directory")
+    .option(
+      "--listen <duration>",
+      "receive OTLP and Zipkin for so long, for example 60s: report senders, delays, sampling and names, and write a Collector's configuration",
+      durationArgument,
+    )
+    .option("--otlp-listen <host:port>", "where --listen receives over HTTP", "127.0.0.1:4318")
+    .option("--otlp-grpc-listen <host:port>", "where --listen receives over gRPC", "127.0.0.1:4317")
+    .option(
+      "--grace <duration>",
+      "how long the predictor waits for spans, as its own flag",
+      durationArgument,
+      5,
+    )
+    .option(
+      "--collector-config <file>",
+      "where --listen writes the Collector's configuration instead of printing it",
+    );
   addJsonFlag(addAccessFlags(command, "each of these processes"))
     .addHelpText("after", EXAMPLES)
     .action(async (flags: Record<string, unknown> & { timeout: number; json: boolean }) => {
-      const { exporter, json, scaler = exporter, timeout, tlsServerName: serverName, ...rest } = flags;
-      const given = { ...rest, scaler, serverName, timeoutSeconds: timeout };
+      const {
+        exporter,
+        grace: graceSeconds,
+        json,
+        listen: listenSeconds,
+        scaler = exporter,
+        timeout,
+        tlsServerName: serverName,
+        ...rest
+      } = flags;
+      const given = { ...rest, graceSeconds, listenSeconds, scaler, serverName, timeoutSeconds: timeout };
       const options = parseWith(DoctorOptions, given, "the doctor's options");
-      const { examine } = await import("./doctor.ts");
-      const findings = await examine(options, Date.now());
+      const { examine, examineTraffic } = await import("./doctor.ts");
+      const heard =
+        options.listenSeconds === undefined ? undefined : await examineTraffic(options, sayListening);
+      const findings = [...(await examine(options, Date.now())), ...(heard?.findings ?? [])];
       const healthy = findings.every(({ level }) => level !== "problem");
-      printAnswer({ json: { healthy, findings }, text: (paint) => inWords(findings, paint) }, json);
+      const collector = await keptOrShown(heard?.collector, options.collectorConfig);
+      const text = (paint: Paint): string =>
+        [
+          inWords(findings, paint),
+          ...(collector === undefined ? [] : ["", "For a Collector:", collector]),
+        ].join("\n");
+      printAnswer({ json: { healthy, findings, ...(collector && { collector }) }, text }, json);
       process.exitCode = healthy ? 0 : 1;
     });
+}
+
+function durationArgument(text: string): number {
+  try {
+    return parseDurationSeconds(text);
+  } catch (error) {
+    throw new InvalidArgumentError(describeError(error));
+  }
+}
+
+/** On standard error: what is printed at the end may be read by a program. */
+function sayListening(endpoints: readonly string[]): void {
+  process.stderr.write(`listening on ${endpoints.join(" and ")}\n`);
+}
+
+/** Writes the configuration to its file, where one is named. @returns what is left to be shown */
+async function keptOrShown(yaml: string | undefined, path: string | undefined): Promise<string | undefined> {
+  if (yaml === undefined || yaml === "" || path === undefined) return yaml === "" ? undefined : yaml;
+  await writeFile(path, yaml);
+  return undefined;
 }
 
 const MARKS = { ok: "ok      ", warning: "warning ", problem: "PROBLEM " } as const;

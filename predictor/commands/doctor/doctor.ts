@@ -7,7 +7,11 @@ import { stateDirectory, statePlaces } from "../../run/application/application-s
 import { makeSources } from "../../sources/make-sources.ts";
 import { problem } from "../../sources/check.ts";
 import type { Finding } from "../../sources/source.ts";
+import { mapTraceOptions } from "../../sources/trace-sources.ts";
 import { readSections } from "../../sources/sources-config.ts";
+import { listen } from "./listen.ts";
+import type { Heard } from "./listen.ts";
+import { namedWorkloads } from "./named-workloads.ts";
 import type { DoctorOptions } from "./options.ts";
 import { checkAgent, checkScaler, checkPredictor } from "./own-processes.ts";
 import { examineCluster, usesCluster } from "./cluster.ts";
@@ -18,6 +22,25 @@ async function checkStates(state: string, nowMs: number): Promise<Finding[]> {
   const places = await statePlaces(state);
   if (places.length === 0) return checkState(state, nowMs);
   return places.flatMap((place) => checkState(stateDirectory(state, place), nowMs));
+}
+
+/**
+ * Receives for a while what is sent, and compares it with what is configured and what runs. Never throws.
+ * @param onListening told where it listens
+ */
+export async function examineTraffic(
+  options: DoctorOptions,
+  onListening: (endpoints: readonly string[]) => void,
+): Promise<Heard> {
+  const [path, ...others] = options.config;
+  try {
+    const isFile = path !== undefined && others.length === 0 && !path.startsWith("crd:");
+    const application = isFile ? await readApplication(path) : undefined;
+    const workloads = await namedWorkloads(options, application);
+    return await listen(options, { application, workloads, onListening });
+  } catch (error) {
+    return { findings: [problem("listen", error, "correct --config, or --workloads")], collector: "" };
+  }
 }
 
 /** Looks at everything that is configured, all at once, each within the timeout. Never throws. */
@@ -32,13 +55,13 @@ export async function examine(options: DoctorOptions, nowMs: number): Promise<Fi
     ...(state === undefined ? [] : [checkStates(state, nowMs)]),
   ];
   const findings = (await Promise.all(looks)).flat();
-  if (findings.length > 0) return findings;
+  if (findings.length > 0 || options.listenSeconds !== undefined) return findings;
   return [
     {
       subject: "doctor",
       level: "warning",
       message: "nothing to examine",
-      remedy: "name what you run: --config, --agents, --predictor, --scaler or --state",
+      remedy: "name what you run: --config, --agents, --predictor, --scaler, --state or --listen",
     },
   ];
 }
@@ -123,8 +146,7 @@ function makeBrief(sources: Sources, timeoutSeconds: number): Sources {
   });
   return {
     prometheus: sources.prometheus.map(brief),
-    jaeger: sources.jaeger.map(brief),
-    tempo: sources.tempo.map(brief),
+    ...mapTraceOptions(sources, brief),
   };
 }
 

@@ -29,6 +29,15 @@ export const DoctorOptions = z.strictObject({
   /** As the predictor's option: only `kubernetes[:namespace,…]` is looked at here. */
   workloads: z.string().min(1).optional(),
   kubeconfig: z.string().min(1).optional(),
+  /** Receives spans and metrics for so long, and says what came. s */
+  listenSeconds: z.number().min(1).max(3_600).optional(),
+  /** Where it receives OTLP over HTTP, and Zipkin; over gRPC. */
+  otlpListen: z.string().default("127.0.0.1:4318"),
+  otlpGrpcListen: z.string().default("127.0.0.1:4317"),
+  /** File that a Collector's configuration is written to; absent: it is printed. */
+  collectorConfig: z.string().min(1).optional(),
+  /** As the predictor's option. */
+  graceSeconds: z.number().min(0).max(600).default(5),
   timeoutSeconds: z.number().positive().max(60).default(5),
 });
 export type DoctorOptions = z.infer<typeof DoctorOptions>;

@@ -13,6 +13,7 @@ import type { PrometheusSource } from "../../sources/prometheus/prometheus-sourc
 import type { SpanOrigins } from "../../sources/span-origins.ts";
 import type { PullResult, SpanSource } from "../../sources/source.ts";
 import type { AskedSources } from "../../sources/sources-config.ts";
+import { traceOptions } from "../../sources/trace-sources.ts";
 import type { Interval } from "../../window/interval.ts";
 import { nameByWorkload } from "../../window/mesh-name.ts";
 import { NO_RESOURCES } from "../../window/resources.ts";
@@ -60,11 +61,9 @@ export class Gathering {
   }
 
   /** How long after a window all sources can know about it, at least `graceSeconds`. */
-  static graceSeconds({ prometheus, jaeger, tempo }: AskedSources, graceSeconds: number): number {
-    return Math.max(
-      graceSeconds,
-      ...[...prometheus, ...jaeger, ...tempo].map((source) => source.graceSeconds),
-    );
+  static graceSeconds(sources: AskedSources, graceSeconds: number): number {
+    const asked = [...sources.prometheus, ...traceOptions(sources)];
+    return Math.max(graceSeconds, ...asked.map((source) => source.graceSeconds));
   }
 
   health(): EndpointHealth[] {

@@ -1,5 +1,6 @@
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { WorkloadList } from "@tradewind/core/contract/workload.ts";
+import { traceOptions } from "../../sources/trace-sources.ts";
 import { DEFAULT_WINDOW_LIMITS } from "../../window/limits.ts";
 import { WindowBuilder } from "../../window/window-builder.ts";
 import type { OwnParts, SharedParts } from "./parts.ts";
@@ -16,7 +17,7 @@ export function makeBuilder(
 ): WindowBuilder {
   const { windowSeconds, graceSeconds } = options;
   const { assumedSamplingRatio, maxSpanWeight } = sections.sources.otlp;
-  const pulled = sections.sources.jaeger.length + sections.sources.tempo.length > 0;
+  const pulled = traceOptions(sections.sources).length > 0;
   const share = several ? SHARE_OF_SEVERAL : 1;
   return new WindowBuilder({
     windowSeconds,
@@ -37,8 +38,10 @@ export function makeBuilder(
   });
 }
 
-/** The paths by service. */
-function probePaths(list: WorkloadList | undefined): ReadonlyMap<string, readonly string[]> | undefined {
+/** What kubelets ask for, by service. */
+export function probePaths(
+  list: WorkloadList | undefined,
+): ReadonlyMap<string, readonly string[]> | undefined {
   if (list === undefined) return undefined;
   const paths = new Map<string, readonly string[]>();
   for (const each of list.workloads) {

@@ -21,15 +21,19 @@ import { PatternWatch, registerPatternMetrics } from "./pattern-watch.ts";
 import { Proposing } from "./proposing.ts";
 import { registerNodeClassMetrics } from "../../answers/placement/metrics.ts";
 import { Placing } from "../../answers/placement/placing.ts";
-import { makeBuilder, SHARE_OF_SEVERAL } from "./make-builder.ts";
+import { makeBuilder, probePaths, SHARE_OF_SEVERAL } from "./make-builder.ts";
 import type { OwnParts, SharedParts } from "./parts.ts";
 import { Published } from "./published.ts";
 import { LastSensitivities } from "../../answers/latest/last-sensitivities.ts";
 import { registerSensitivityMetrics } from "../../answers/latest/sensitivity-metrics.ts";
 import type { Gathered } from "../../sources/combine-windows.ts";
+import type { DurationPoint } from "../../sources/pushed-metrics/durations.ts";
+import type { OnDurations } from "../../sources/pushed-metrics/metric-intake.ts";
+import { MAX_SERIES, PushedMetrics } from "../../sources/pushed-metrics/pushed-metrics.ts";
 import { registerEndpointMetrics } from "../../sources/endpoint-metrics.ts";
 import { PUSHED, SpanOrigins } from "../../sources/span-origins.ts";
 import { shippedText } from "../../learn/students/shipped.ts";
+import { traceOptions } from "../../sources/trace-sources.ts";
 import { countArrivals, SurgeWatch } from "./surge-watch.ts";
 import { LastWhatIf } from "../../answers/latest/last-what-if.ts";
 import type { ClosedWindow } from "./window-clock.ts";
@@ -68,6 +72,7 @@ export class PlannedApplication {
   private readonly own: OwnParts;
   private readonly memory: Memory;
   private readonly origins = new SpanOrigins();
+  private readonly pushed: PushedMetrics;
   private readonly builder: WindowBuilder;
   private readonly arrivals: ArrivalCounter;
   private readonly gathering: Gathering | undefined;
@@ -105,6 +110,7 @@ export class PlannedApplication {
     this.proposing = this.makeProposing();
     const { graceSeconds, windowSeconds } = options;
     this.builder = makeBuilder(shared, own);
+    this.pushed = new PushedMetrics(several ? MAX_SERIES * SHARE_OF_SEVERAL : MAX_SERIES);
     this.metrics.follow(() => this.builder.totals(), graceSeconds);
     this.arrivals = countArrivals(() => own.current()?.entry, {
       graceMs: 1e3 * graceSeconds,
@@ -224,9 +230,23 @@ export class PlannedApplication {
     return result;
   }
 
+  /** Takes histograms of durations that its processes pushed. Those of another namespace are not its own. */
+  takeDurations(points: readonly DurationPoint[]): ReturnType<OnDurations> {
+    const { namespace } = this.application;
+    const own = points.filter(({ resource }) => (resource.namespace ?? namespace) === namespace);
+    const probes = probePaths(this.own.workloads());
+    const taken = this.pushed.add(own, this.shared.clock.nowMs(), probes);
+    const foreign = points.length - own.length;
+    if (foreign === 0) return taken;
+    const reasons = { ...taken.reasons, "no-application": foreign };
+    return { ...taken, rejected: taken.rejected + foreign, reasons };
+  }
+
   /** Asks its sources about a window. Never throws. */
   async gather(interval: Interval): Promise<Gathered> {
-    return (await this.gathering?.gather(interval)) ?? NOTHING_GATHERED;
+    const gathered = (await this.gathering?.gather(interval)) ?? NOTHING_GATHERED;
+    const pushed = this.pushed.windows(interval, this.application.namespace, this.own.current()?.entry);
+    return pushed.windows.length === 0 ? gathered : { ...gathered, sets: [pushed, ...gathered.sets] };
   }
 
   /** Whether its sources have to be asked. */
@@ -259,6 +279,7 @@ export class PlannedApplication {
   clockStepped(stepMs: number): void {
     this.builder.restart();
     this.arrivals.clear();
+    this.pushed.clear();
     this.deciding?.clockStepped(stepMs);
     this.published.doubt("the wall clock was set, and no window has closed since");
   }
@@ -335,10 +356,10 @@ export class PlannedApplication {
   /** The sources that have to be asked; undefined when there are none. */
   private makeGathering(): Gathering | undefined {
     const { clock, log, options, sections } = this.shared;
-    const { prometheus, jaeger, tempo } = sections.sources;
-    if (prometheus.length + jaeger.length + tempo.length === 0) return undefined;
+    const { sources } = sections;
+    if (sources.prometheus.length + traceOptions(sources).length === 0) return undefined;
     const gathering = new Gathering({
-      config: sections.sources,
+      config: sources,
       application: this.application,
       current: this.own.current,
       windowSeconds: options.windowSeconds,

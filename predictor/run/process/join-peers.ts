@@ -6,6 +6,7 @@ import type { PredictorMetrics } from "./metrics.ts";
 import type { PredictorOptions } from "./options.ts";
 import { peerIntake } from "../../sources/otlp/peer-intake.ts";
 import type { OnSpans } from "../../sources/otlp/span-intake.ts";
+import type { OnDurations } from "../../sources/pushed-metrics/metric-intake.ts";
 import { registerPeerMetrics } from "../../sources/peers/metrics.ts";
 import { Peers } from "../../sources/peers/peers.ts";
 import type { PeersOptions } from "../../sources/peers/peers.ts";
@@ -33,6 +34,7 @@ interface Joined {
 export async function joinPeers(
   { clock, ends, log, metrics, options, state }: JoinParts,
   onSpans: OnSpans,
+  onDurations: OnDurations,
 ): Promise<Joined> {
   const { peers: targets, peersListen: listen, peersSecretFile, plannersPerApplication } = options;
   if (targets.length === 0) {
@@ -49,7 +51,7 @@ export async function joinPeers(
     );
   }
   const tls = await openTls({ ends, log, metrics, options });
-  const take = peerIntake(clock, onSpans);
+  const take = peerIntake(clock, onSpans, onDurations);
   const peers = new Peers({
     targets,
     listen,
@@ -57,7 +59,7 @@ export async function joinPeers(
     tls,
     state,
     onBatch: async ({ body, contentType }) => {
-      const { accepted, rejected } = await take(body, contentType);
+      const { accepted = 0, rejected = 0 } = await take(body, contentType);
       metrics.spans(accepted, rejected);
     },
     clock,

@@ -32,6 +32,19 @@ export class PredictorMetrics implements ReceiverMetrics {
   private readonly receiverSpans = this.counter("spans_total", "Spans offered, by what became of them.", [
     "result",
   ]);
+  private readonly durationPoints = this.counter(
+    "duration_points_total",
+    "Points of pushed histograms of request durations, by what became of them.",
+    ["result"],
+  );
+  private readonly discardedMetrics = this.counter(
+    "otlp_metrics_discarded_total",
+    "Pushed metrics that are no histograms of request durations.",
+  );
+  private readonly discardedLogs = this.counter(
+    "otlp_logs_discarded_bytes_total",
+    "Bytes of pushed logs as they were sent; none is read.",
+  );
   private readonly workloadReads = this.counter("workloads_reads_total", "Reads of the workloads file.", [
     "result",
   ]);
@@ -55,7 +68,10 @@ export class PredictorMetrics implements ReceiverMetrics {
     this.receiverConnections = new ConnectionMetrics(this.registry);
     registerProcessSeries(this.registry, { Counter, Gauge });
     this.stateErrors.inc(0);
-    for (const result of ["accepted", "rejected"]) this.receiverSpans.inc({ result }, 0);
+    for (const result of ["accepted", "rejected"]) {
+      this.receiverSpans.inc({ result }, 0);
+      this.durationPoints.inc({ result }, 0);
+    }
     for (const direction of ["forward", "back"]) this.clockSteps.inc({ direction }, 0);
   }
 
@@ -74,6 +90,16 @@ export class PredictorMetrics implements ReceiverMetrics {
   spans(accepted: number, rejected: number): void {
     this.receiverSpans.inc({ result: "accepted" }, accepted);
     this.receiverSpans.inc({ result: "rejected" }, rejected);
+  }
+
+  durations({ accepted, discarded, rejected }: Parameters<ReceiverMetrics["durations"]>[0]): void {
+    this.durationPoints.inc({ result: "accepted" }, accepted);
+    this.durationPoints.inc({ result: "rejected" }, rejected);
+    this.discardedMetrics.inc(discarded);
+  }
+
+  logs(bytes: number): void {
+    this.discardedLogs.inc(bytes);
   }
 
   bytes(transport: Transport, count: number): void {

@@ -1,10 +1,7 @@
 import type { Readable } from "node:stream";
-import { promisify } from "node:util";
-import { gunzip } from "node:zlib";
-import { describeError } from "@tradewind/core/values/errors.ts";
 import type { Call } from "./admission.ts";
 import type { ReceiverLimits } from "./limits.ts";
-import { Refusal, malformed, tooLarge, tooSlow } from "./refusal.ts";
+import { Refusal, bodyTooLarge, malformed, tooSlow } from "./refusal.ts";
 
 /**
  * Receives a body of at most `maxBytes`; every byte is held by the call. The stream is left as it is when the body is
@@ -75,22 +72,7 @@ async function received(
 
 const late = (ms: number, what: string): Refusal => tooSlow(`${what} within ${ms} ms`);
 
-const unzip = promisify(gunzip);
-
-/** Undoes gzip. @throws Refusal 400 or 413 */
-export async function inflated(body: Uint8Array, maxBytes: number): Promise<Uint8Array> {
-  try {
-    return await unzip(body, { maxOutputLength: maxBytes });
-  } catch (error) {
-    if (error instanceof RangeError) throw bodyTooLarge("the decompressed body", maxBytes);
-    throw malformed(`the body is not whole gzip data: ${describeError(error)}`, error);
-  }
-}
-
 /** @throws Refusal 413 */
 export function refuseTooLarge(declaredBytes: number, maxBytes: number): void {
   if (declaredBytes > maxBytes) throw bodyTooLarge("the body", maxBytes);
 }
-
-const bodyTooLarge = (what: string, limitBytes: number): Refusal =>
-  tooLarge(`${what} is larger than ${limitBytes} bytes; send smaller batches`);

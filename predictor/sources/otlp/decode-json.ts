@@ -1,29 +1,74 @@
 import { isUtf8 } from "node:buffer";
 import { TradewindError } from "@tradewind/core/values/errors.ts";
+import { printable } from "@tradewind/core/values/printable.ts";
 import { isZero, SPAN_KIND } from "../../window/span.ts";
 import type { SpanBatch, SpanResource } from "../../window/span.ts";
 import { USER_AGENT, USER_AGENT_BYTES, isUserAgentKey, userAgentOf } from "../../window/user-agent.ts";
-import { JsonScanner } from "./json-scanner.ts";
+import { JsonScanner, MAX_NUMBER_BYTES } from "./json-scanner.ts";
 import { DEFAULT_RECEIVER_LIMITS } from "./limits.ts";
 import { BYTES_PER_PAUSE, PartCount } from "./part-count.ts";
 import type { PartLimits } from "./part-count.ts";
-import { MAX_KEY_BYTES, MAX_VALUE_BYTES, ResourceReader } from "./resource-attributes.ts";
+import { MAX_VALUE_BYTES, ResourceReader } from "./resource-attributes.ts";
 import { adjustedCount, MAX_TRACE_STATE } from "./trace-state.ts";
 
 const STATUS_CODE_ERROR = 2;
 const NS_PER_MS = 1e6;
 const MS_DIGITS = 6;
+/** Longer keys are none of ours. */
+const MAX_KEY_BYTES = 32;
+/** Of an unsigned 64-bit integer. */
+const MAX_TIME_NS = 2 ** 64;
+
+/** The fields that are read, by protobuf's JSON name and by the name in its files, which the Collector takes alike. */
+const FIELDS = new Map<string, string>(
+  [
+    "resourceSpans",
+    "scopeSpans",
+    "parentSpanId",
+    "traceId",
+    "spanId",
+    "traceState",
+    "startTimeUnixNano",
+    "endTimeUnixNano",
+    "stringValue",
+    "schemaUrl",
+    "instrumentationLibrary",
+  ].flatMap((name) => [
+    [name, name],
+    [name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), name],
+  ]),
+);
+// What scopes were called before version 0.15 of the protocol.
+for (const name of ["instrumentationLibrarySpans", "instrumentation_library_spans"])
+  FIELDS.set(name, "scopeSpans");
+
+const KINDS = new Map<string, number>(
+  Object.entries(SPAN_KIND).map(([name, kind]) => [`SPAN_KIND_${name.toUpperCase()}`, kind]),
+);
+const STATUS_CODES = new Map([
+  ["STATUS_CODE_UNSET", 0],
+  ["STATUS_CODE_OK", 1],
+  ["STATUS_CODE_ERROR", STATUS_CODE_ERROR],
+]);
+
+/** Fields around the spans that are passed over knowingly. */
+const PASSED_OVER = new Set(["schemaUrl", "scope", "instrumentationLibrary"]);
+/** What a sender is told of. */
+const MOST_NOT_UNDERSTOOD = 5;
 
 /**
- * Reads `ExportTraceServiceRequest` in its JSON form into a batch: protobuf's JSON mapping in lowerCamelCase, except that
- * ids are hexadecimal and enums are numbers (opentelemetry-proto, docs/specification.md, "JSON Protobuf Encoding"). Unknown
- * fields are passed over, null is absent. Nothing is built but the batch.
+ * Reads `ExportTraceServiceRequest` in its JSON form into a batch: protobuf's JSON mapping, except that ids are hexadecimal
+ * (opentelemetry-proto, docs/specification.md, "JSON Protobuf Encoding"). As the Collector does it takes enums by number or
+ * name, times as text or number, and fields by either of their names. Unknown fields are passed over, null is absent. Nothing
+ * is built but the batch.
  */
 export class JsonDecoder {
   private readonly json: JsonScanner;
   private readonly resource = new ResourceReader();
   private readonly count: PartCount;
   private pauseAt = 0;
+  /** What stood where spans are looked for and is none of it; a sender is to know. */
+  readonly notUnderstood = new Set<string>();
 
   private readonly trace = new Uint32Array(4);
   private readonly id = new Uint32Array(2);
@@ -41,7 +86,7 @@ export class JsonDecoder {
 
   constructor(limits: PartLimits = DEFAULT_RECEIVER_LIMITS) {
     this.count = new PartCount(limits);
-    this.json = new JsonScanner(() => this.count.skipped());
+    this.json = new JsonScanner(() => this.count.skipped(), "an ExportTraceServiceRequest", FIELDS);
   }
 
   /** As {@link steps}, in one go. */
@@ -60,6 +105,7 @@ export class JsonDecoder {
     if (!isUtf8(body))
       throw new TradewindError("malformed-otlp", "not an ExportTraceServiceRequest: not in UTF-8");
     this.count.clear();
+    this.notUnderstood.clear();
     this.pauseAt = BYTES_PER_PAUSE;
     try {
       this.json.open(body);
@@ -77,7 +123,7 @@ export class JsonDecoder {
         for (let next = json.enterList(); next; next = json.nextElement())
           yield* this.readResourceSpans(batch);
       } else {
-        json.skip();
+        this.passOver();
       }
     }
   }
@@ -101,7 +147,7 @@ export class JsonDecoder {
           yield* this.readScopeSpans(batch, resource, resourceIndex);
         }
       } else {
-        json.skip();
+        this.passOver();
       }
     }
     Object.assign(resource, this.resource.resource());
@@ -150,7 +196,7 @@ export class JsonDecoder {
     const { json } = this;
     for (let more = json.enterObject(); more; more = json.nextMember()) {
       if (this.key() !== "spans") {
-        json.skip();
+        this.passOver();
         continue;
       }
       for (let next = json.enterList(); next; next = json.nextElement()) {
@@ -189,7 +235,7 @@ export class JsonDecoder {
           this.name = json.readString() ? json.text(MAX_VALUE_BYTES) : "";
           break;
         case "kind":
-          this.kind = json.readInteger() ?? 0;
+          this.kind = this.readEnum(KINDS);
           break;
         case "startTimeUnixNano":
           this.startNs = this.readNs(epochMs);
@@ -251,19 +297,49 @@ export class JsonDecoder {
     const { json } = this;
     let code = 0;
     for (let more = json.enterObject(); more; more = json.nextMember()) {
-      if (this.key() === "code") code = json.readInteger() ?? 0;
+      if (this.key() === "code") code = this.readEnum(STATUS_CODES);
       else json.skip();
     }
     return code;
   }
 
-  /** Nanoseconds since `epochMs`. Milliseconds and the rest are read apart, since neither loses digits as a number. */
+  /** The value of an enum by number or by name; 0 where it is neither. */
+  private readEnum(names: ReadonlyMap<string, number>): number {
+    const value = this.json.readIntegerOrText(MAX_KEY_BYTES);
+    if (typeof value !== "string") return value ?? 0;
+    const named = names.get(value) ?? Number(value);
+    if (Number.isInteger(named)) return named;
+    this.note(value);
+    return 0;
+  }
+
+  /**
+   * Nanoseconds since `epochMs`. Milliseconds and the rest are read apart, since neither loses digits as a number. A time with a
+   * fraction or an exponent is as exact as a number is, 256 ns.
+   */
   private readNs(epochMs: number): number {
     const { json } = this;
-    if (!json.readDigits()) return -epochMs * NS_PER_MS;
+    if (!json.readNumeric()) return -epochMs * NS_PER_MS;
     const { from, source, to } = json;
+    if (!json.hasDigitsOnly()) {
+      const text = json.text(MAX_NUMBER_BYTES);
+      const value = /^[0-9.eE+]+$/.test(text) ? Number(text) : NaN;
+      if (!(value >= 0 && value < MAX_TIME_NS)) json.fail("a time in nanoseconds is expected");
+      return value - epochMs * NS_PER_MS;
+    }
     const split = Math.max(from, to - MS_DIGITS);
     return (digits(source, from, split) - epochMs) * NS_PER_MS + digits(source, split, to);
+  }
+
+  /** Passes over the value of the field whose key was read last, and takes note of it. */
+  private passOver(): void {
+    const key = this.key();
+    if (!PASSED_OVER.has(key)) this.note(key === "" ? "a long name" : key);
+    this.json.skip();
+  }
+
+  private note(what: string): void {
+    if (this.notUnderstood.size < MOST_NOT_UNDERSTOOD) this.notUnderstood.add(printable(what));
   }
 
   /** Reads the hexadecimal id that the scanner holds. @returns false when it is none of that length */
@@ -306,8 +382,7 @@ export class JsonDecoder {
 
   /** The key read last; empty when it is longer than any that is known. */
   private key(): string {
-    const { json } = this;
-    return json.to - json.from > MAX_KEY_BYTES ? "" : json.text(MAX_KEY_BYTES);
+    return this.json.key(MAX_KEY_BYTES);
   }
 }
 

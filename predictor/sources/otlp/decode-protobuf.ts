@@ -14,6 +14,8 @@ import { adjustedCount, MAX_TRACE_STATE } from "./trace-state.ts";
 const REQUEST_RESOURCE_SPANS = tag(1, BYTES);
 const RESOURCE_SPANS_RESOURCE = tag(1, BYTES);
 const RESOURCE_SPANS_SCOPE_SPANS = tag(2, BYTES);
+/** Where senders between versions 0.15 and 0.19 of the protocol put them, by their old name. */
+const RESOURCE_SPANS_LIBRARY_SPANS = tag(1_000, BYTES);
 const RESOURCE_ATTRIBUTES = tag(1, BYTES);
 const KEY_VALUE_KEY = tag(1, BYTES);
 const KEY_VALUE_VALUE = tag(2, BYTES);
@@ -132,7 +134,7 @@ export class ProtobufDecoder {
         const outer = reader.enter();
         yield* this.readResource();
         reader.leave(outer);
-      } else if (field === RESOURCE_SPANS_SCOPE_SPANS) {
+      } else if (field === RESOURCE_SPANS_SCOPE_SPANS || field === RESOURCE_SPANS_LIBRARY_SPANS) {
         this.count.part();
         const outer = reader.enter();
         yield* this.readScopeSpans(batch, resource, resourceIndex);

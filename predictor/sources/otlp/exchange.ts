@@ -1,4 +1,12 @@
-/** A batch of spans as it came: the body of an ExportTraceServiceRequest, after decompression. */
+import { JSON_TYPE, PROTOBUF } from "./responses.ts";
+
+/** What predictors call the metrics that they forward to each other, by the encoding in which a client sent them. */
+export const METRICS_FORWARDED = {
+  [PROTOBUF]: `${PROTOBUF}; signal=metrics`,
+  [JSON_TYPE]: `${JSON_TYPE}; signal=metrics`,
+} as const;
+
+/** What came of a client, after decompression: the body of an ExportTraceServiceRequest, or of an ExportMetricsServiceRequest. */
 export interface ReceivedBatch {
   readonly body: Uint8Array;
   readonly contentType: string;

@@ -16,16 +16,23 @@ import { TradewindError } from "@tradewind/core/values/errors.ts";
 import { Admission } from "./admission.ts";
 import type { Call } from "./admission.ts";
 import { readBody, refuseTooLarge } from "./body.ts";
+import { ACCEPTED, compressionOf } from "./compression.ts";
+import type { Compression } from "./compression.ts";
+import { Intakes } from "./intakes.ts";
+import type { Signal } from "./intakes.ts";
 import { DEFAULT_RECEIVER_LIMITS } from "./limits.ts";
 import type { ReceiverLimits } from "./limits.ts";
 import { formatListen, parseListen } from "./listen-address.ts";
-import { forwarding } from "./receiver.ts";
-import type { OtlpReceiver, OtlpReceiverOptions } from "./receiver.ts";
+import type { OtlpReceiverOptions } from "./receiver-options.ts";
+import type { OtlpReceiver } from "./receiver.ts";
 import { Refusal, failed, malformed, requireToken } from "./refusal.ts";
-import { PROTOBUF, RPC_CODE, exportResponse, rejectionMessage, retryDetails } from "./responses.ts";
-import { SpanIntake } from "./span-intake.ts";
+import { PROTOBUF, RPC_CODE, exportResponse, retryDetails } from "./responses.ts";
 
-const EXPORT_PATH = "/opentelemetry.proto.collector.trace.v1.TraceService/Export";
+const EXPORT_PATHS = new Map<string, Signal>([
+  ["/opentelemetry.proto.collector.trace.v1.TraceService/Export", "traces"],
+  ["/opentelemetry.proto.collector.metrics.v1.MetricsService/Export", "metrics"],
+  ["/opentelemetry.proto.collector.logs.v1.LogsService/Export", "logs"],
+]);
 const MAX_HEADER_BYTES = 16 * 1024;
 const IDLE_MS = 300_000;
 const STOP_GRACE_MS = 1_000;
@@ -34,11 +41,11 @@ const PREFIX_BYTES = 5;
 const ANSWER_HEADERS = {
   ":status": 200,
   "content-type": "application/grpc",
-  "grpc-accept-encoding": "identity,gzip",
+  "grpc-accept-encoding": ACCEPTED,
 };
 
 /**
- * Starts OTLP/gRPC: the one unary call `TraceService/Export`. It stands on HTTP/2 itself rather than on a gRPC library, which
+ * Starts OTLP/gRPC: the unary call `Export` of traces, metrics and logs. It stands on HTTP/2 itself rather than on a gRPC library, which
  * takes a message before anyone can see who sends it and how far it has come.
  * @throws TradewindError `cannot-listen` when the address cannot be had
  */
@@ -111,29 +118,20 @@ function answerCalls(
   limits: ReceiverLimits,
   options: OtlpReceiverOptions,
 ): void {
-  const { clock = systemClock, onError, onSpans, metrics } = options;
+  const { clock = systemClock, onError, metrics } = options;
   const admission = new Admission(limits, clock);
-  const intake = new SpanIntake({ clock, onSpans, limits, admission });
+  const intakes = new Intakes(options, "grpc", limits, admission);
   const exporting = async (
+    signal: Signal,
     { namespaces }: Caller,
     stream: ServerHttp2Stream,
     headers: IncomingHttpHeaders,
     call: Call,
-  ) => {
-    const bytes = await readMessage(stream, headers, call, limits);
-    const { accepted, rejected, reasons, ...taken } = await intake.take(
-      {
-        ...bytes,
-        maxBytes: limits.maxMessageBytes,
-        encoding: PROTOBUF,
-        forward: forwarding(options.exchange),
-        namespaces,
-      },
-      call,
-    );
-    metrics?.bytes("grpc", taken.bytes);
-    metrics?.spans(accepted, rejected);
-    return exportResponse(PROTOBUF, rejected, rejectionMessage(reasons));
+  ): Promise<Uint8Array> => {
+    const message = await readMessage(stream, headers, call, limits);
+    const body = { ...message, maxBytes: limits.maxMessageBytes, form: PROTOBUF, namespaces } as const;
+    const told = await intakes.take(signal, body, call);
+    return exportResponse(PROTOBUF, told.rejected, told.message);
   };
   server.on("stream", (stream, headers) => {
     const { remoteAddress, remotePort } = stream.session?.socket ?? {};
@@ -143,10 +141,10 @@ function answerCalls(
     let call: Call | undefined;
     const work = async (): Promise<void> => {
       try {
-        refuseOtherCalls(headers);
+        const signal = calledSignal(headers);
         const caller = requireToken(options.tokens, headers.authorization);
         call = admission.admit(senderOf(caller, senderAddress(remoteAddress)));
-        answer.send(await exporting(caller, stream, headers, call));
+        answer.send(await exporting(signal, caller, stream, headers, call));
       } catch (error) {
         const refusal = error instanceof Refusal ? error : failed(error);
         if (refusal.reason === "failed") onError?.(refusal.cause);
@@ -160,10 +158,11 @@ function answerCalls(
 }
 
 /** @throws Refusal UNIMPLEMENTED */
-function refuseOtherCalls(headers: IncomingHttpHeaders): void {
+function calledSignal(headers: IncomingHttpHeaders): Signal {
   const isGrpc = /^application\/grpc($|\+proto|;)/.test(headers["content-type"] ?? "");
-  if (isGrpc && headers[":method"] === "POST" && headers[":path"] === EXPORT_PATH) return;
-  throw unimplemented(`only ${EXPORT_PATH} is served here`);
+  const signal = EXPORT_PATHS.get(headers[":path"] ?? "");
+  if (isGrpc && headers[":method"] === "POST" && signal !== undefined) return signal;
+  throw unimplemented(`only ${[...EXPORT_PATHS.keys()].join(", ")} are served here`);
 }
 
 const unimplemented = (message: string): Refusal =>
@@ -175,17 +174,15 @@ async function readMessage(
   headers: IncomingHttpHeaders,
   call: Call,
   limits: ReceiverLimits,
-): Promise<{ readonly bytes: Uint8Array; readonly isCompressed: boolean }> {
+): Promise<{ readonly bytes: Uint8Array; readonly compression: Compression }> {
   const maxBytes = limits.maxMessageBytes;
   const body = await readBody(stream, call, maxBytes + PREFIX_BYTES, limits);
   if (body.length < PREFIX_BYTES) throw malformed("the call holds no message");
   const length = body.readUInt32BE(1);
   refuseTooLarge(length, maxBytes);
   if (body.length !== PREFIX_BYTES + length) throw malformed("the call holds more or less than one message");
-  const isCompressed = body[0] === 1;
-  if (isCompressed && headers["grpc-encoding"] !== "gzip")
-    throw unimplemented("compress with gzip or not at all");
-  return { bytes: body.subarray(PREFIX_BYTES), isCompressed };
+  const compression = body[0] === 1 ? compressionOf(String(headers["grpc-encoding"] ?? "")) : "none";
+  return { bytes: body.subarray(PREFIX_BYTES), compression };
 }
 
 /** Answers one call, once. */

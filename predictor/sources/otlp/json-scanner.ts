@@ -19,6 +19,8 @@ const LITERALS = ["null", "true", "false"].map((text) => Buffer.from(text));
 const [NULL] = LITERALS;
 /** Of an unsigned 64-bit integer. */
 const MAX_DIGITS = 20;
+/** Of a number with a fraction or an exponent. */
+export const MAX_NUMBER_BYTES = 40;
 const MAX_ESCAPED_BYTES = 8_192;
 const NOTHING = new Uint8Array(0);
 
@@ -39,18 +41,30 @@ export class JsonScanner {
   source: Uint8Array = NOTHING;
   private bytes: Uint8Array = NOTHING;
   private readonly strings = new ByteStrings();
+  private readonly keys: ByteStrings;
   private readonly onSkip: () => void;
+  private readonly expected: string;
 
-  /** @param onSkip called for every value that is passed over; it may throw */
-  constructor(onSkip: () => void) {
+  /**
+   * @param onSkip called for every value that is passed over; it may throw
+   * @param expected what the text should be, for people
+   * @param names other names of keys
+   */
+  constructor(
+    onSkip: () => void,
+    expected = "an ExportTraceServiceRequest",
+    names?: ReadonlyMap<string, string>,
+  ) {
     this.onSkip = onSkip;
+    this.expected = expected;
+    this.keys = new ByteStrings(names);
   }
 
-  /** Starts with a new text, which must be an object. A byte order mark is passed over. */
-  open(bytes: Uint8Array): void {
+  /** Starts with a new text, which must be an object, or a list. A byte order mark is passed over. */
+  open(bytes: Uint8Array, kind: "list" | "object" = "object"): void {
     this.bytes = bytes;
     this.at = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
-    if (this.peek() !== OPEN_BRACE) this.fail("an object is expected");
+    if (this.peek() !== (kind === "list" ? OPEN_BRACKET : OPEN_BRACE)) this.fail(`the text is no ${kind}`);
   }
 
   /** @throws TradewindError unless only white space is left */
@@ -104,16 +118,34 @@ export class JsonScanner {
     return this.strings.text(this.source, this.from, Math.min(this.to, this.from + maxBytes));
   }
 
-  /** Reads an unsigned integer, bare or in a string: `source` holds its digits. @returns false for null */
-  readDigits(): boolean {
+  /** As {@link text}, of a key: by the first of its names, where it has several. Empty when it is longer. */
+  key(maxBytes: number): string {
+    return this.to - this.from > maxBytes ? "" : this.keys.text(this.source, this.from, this.to);
+  }
+
+  /** Reads a number, bare or in a string, as it is written: `source`, `from` and `to` give it. @returns false for null */
+  readNumeric(): boolean {
     if (this.passNull()) return false;
     if (this.peek() === QUOTE) this.takeString();
     else this.takeNumber();
-    const count = this.to - this.from;
-    if (count === 0 || count > MAX_DIGITS || !hasDigitsOnly(this.source, this.from, this.to)) {
-      this.fail("an unsigned integer is expected");
-    }
+    const length = this.to - this.from;
+    if (length === 0 || length > MAX_NUMBER_BYTES) this.fail("a number is expected");
     return true;
+  }
+
+  /** Whether the number read last is written with digits only, no more than an unsigned integer of 64 bits has. */
+  hasDigitsOnly(): boolean {
+    const { from, source, to } = this;
+    if (to - from > MAX_DIGITS) return false;
+    for (let at = from; at < to; at += 1) if (!isDigit(source[at] ?? 0)) return false;
+    return true;
+  }
+
+  /** @returns the integer, at most 15 digits, or the text; undefined for null */
+  readIntegerOrText(maxBytes: number): number | string | undefined {
+    if (this.peek() !== QUOTE) return this.readInteger();
+    this.takeString();
+    return this.text(maxBytes);
   }
 
   /** @returns the integer, at most 15 digits; undefined for null */
@@ -171,7 +203,7 @@ export class JsonScanner {
   /** @throws TradewindError `malformed-otlp` */
   fail(what: string): never {
     const where = `byte ${this.at} of ${this.bytes.length}`;
-    throw new TradewindError("malformed-otlp", `not an ExportTraceServiceRequest: ${where}: ${what}`);
+    throw new TradewindError("malformed-otlp", `not ${this.expected}: ${where}: ${what}`);
   }
 
   private readKey(): boolean {
@@ -280,8 +312,3 @@ function isOfNumber(byte: number): boolean {
 }
 
 const isDigit = (byte: number): boolean => byte >= ZERO && byte < ZERO + 10;
-
-function hasDigitsOnly(bytes: Uint8Array, from: number, to: number): boolean {
-  for (let at = from; at < to; at += 1) if (!isDigit(bytes[at] ?? 0)) return false;
-  return true;
-}

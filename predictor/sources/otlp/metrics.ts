@@ -11,6 +11,14 @@ export interface ReceiverMetrics {
   refused(transport: Transport, reason: RefusalReason): void;
   /** Spans of one request after they were offered to `onSpans`. */
   spans(accepted: number, rejected: number): void;
+  /** Metrics of one request: points of histograms of durations that were offered to `onDurations`, and what was discarded. */
+  durations(taken: {
+    readonly accepted: number;
+    readonly rejected: number;
+    readonly discarded: number;
+  }): void;
+  /** One request with logs, which are discarded. */
+  logs(bytes: number): void;
   /** Bytes of one accepted body after decompression. */
   bytes(transport: Transport, count: number): void;
   /** The receiver listens; the connections of its port can be asked for at any time. */

@@ -1,42 +1,32 @@
 import { fastify } from "fastify";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { senderOf } from "@tradewind/core/net/access-tokens.ts";
-import type { AccessTokens, Caller } from "@tradewind/core/net/access-tokens.ts";
+import type { Caller } from "@tradewind/core/net/access-tokens.ts";
 import { systemClock } from "@tradewind/core/process/clock.ts";
-import type { Clock } from "@tradewind/core/process/clock.ts";
 import { senderAddress } from "@tradewind/core/net/connection-limits.ts";
 import { addressOf, cannotListen, createHttpServer } from "@tradewind/core/net/http-server.ts";
-import type { ReloadingTls } from "@tradewind/core/net/reloading-tls.ts";
-import type { BatchExchange } from "./exchange.ts";
 import { Admission } from "./admission.ts";
 import type { Call } from "./admission.ts";
+import type { SentBody } from "./body-work.ts";
 import { readBody, refuseTooLarge } from "./body.ts";
+import { compressionOf } from "./compression.ts";
+import type { Compression } from "./compression.ts";
+import { Intakes, SIGNALS } from "./intakes.ts";
 import { DEFAULT_RECEIVER_LIMITS } from "./limits.ts";
 import type { ReceiverLimits } from "./limits.ts";
 import { parseListen } from "./listen-address.ts";
-import type { ReceiverMetrics } from "./metrics.ts";
+import type { OtlpReceiverOptions } from "./receiver-options.ts";
 import { Refusal, failed, malformed, requireToken, unsupported } from "./refusal.ts";
-import { JSON_TYPE, PROTOBUF, RPC_CODE, exportResponse, rejectionMessage, statusBody } from "./responses.ts";
+import {
+  JSON_TYPE,
+  PROTOBUF,
+  RPC_CODE,
+  ZIPKIN_JSON,
+  ZIPKIN_PROTOBUF,
+  exportResponse,
+  statusBody,
+} from "./responses.ts";
 import type { OtlpEncoding } from "./responses.ts";
-import { SpanIntake } from "./span-intake.ts";
-import type { OfferedBody, OnSpans } from "./span-intake.ts";
-
-export interface OtlpReceiverOptions {
-  /** `host:port`; port 0 takes a free one. */
-  readonly listen: string;
-  readonly onSpans: OnSpans;
-  readonly limits?: Partial<ReceiverLimits> | undefined;
-  readonly metrics?: ReceiverMetrics | undefined;
-  /** Told of errors that are not the sender's. */
-  readonly onError?: ((error: unknown) => void) | undefined;
-  readonly clock?: Clock | undefined;
-  /** Serves TLS only. */
-  readonly tls?: ReloadingTls | undefined;
-  /** Takes spans only of who shows a token. */
-  readonly tokens?: AccessTokens | undefined;
-  /** Where several predictors share what each receives. */
-  readonly exchange?: BatchExchange | undefined;
-}
 
 export interface OtlpReceiver {
   /** `http://host:port` for HTTP, `https://…` with TLS, `host:port` for gRPC. */
@@ -55,16 +45,18 @@ declare module "fastify" {
   }
 }
 
-const TRACES_PATH = "/v1/traces";
+/** Of Zipkin's API, version 2. */
+const ZIPKIN_PATH = "/api/v2/spans";
+const PATHS = [...SIGNALS.map((signal) => `/v1/${signal}`), ZIPKIN_PATH].join(", ");
 
-/** Starts OTLP/HTTP: `POST /v1/traces`. @throws TradewindError `cannot-listen` when the address cannot be had */
+/** Starts OTLP/HTTP, `POST /v1/traces` and alike metrics and logs, and Zipkin's `POST /api/v2/spans`. @throws TradewindError `cannot-listen` when the address cannot be had */
 export async function startOtlpReceiver(options: OtlpReceiverOptions): Promise<OtlpReceiver> {
   const limits: ReceiverLimits = { ...DEFAULT_RECEIVER_LIMITS, ...options.limits };
   const admission = new Admission(limits, options.clock ?? systemClock);
   const server = httpServer(limits, options);
   admitRequests(server, admission, options);
   answerErrors(server, options);
-  receiveTraces(server, limits, admission, options);
+  receiveBodies(server, limits, admission, options);
   const listen = parseListen(options.listen);
   try {
     await server.listen(listen);
@@ -82,6 +74,8 @@ function httpServer(limits: ReceiverLimits, { metrics, tls }: OtlpReceiverOption
   return fastify({
     logger: false,
     forceCloseConnections: true,
+    // Endpoints are put together of an address and a path, with a slash too many here and there.
+    routerOptions: { ignoreTrailingSlash: true, ignoreDuplicateSlashes: true },
     serverFactory: (handler) => {
       const { connections, server } = createHttpServer(limited, handler);
       metrics?.connections("http", () => connections.counts);
@@ -139,50 +133,48 @@ function answerErrors(server: FastifyInstance, { metrics, onError }: OtlpReceive
   });
   server.setNotFoundHandler(async (request, reply) =>
     answer(request, reply, 404, (encoding) =>
-      statusBody(encoding, RPC_CODE.notFound, `traces are received by POST ${TRACES_PATH}`),
+      statusBody(encoding, RPC_CODE.notFound, `this port takes POST ${PATHS}`),
     ),
   );
 }
 
-function receiveTraces(
+function receiveBodies(
   server: FastifyInstance,
   limits: ReceiverLimits,
   admission: Admission,
   options: OtlpReceiverOptions,
 ): void {
-  const { clock = systemClock, exchange, metrics, onSpans } = options;
-  const intake = new SpanIntake({ clock, onSpans, limits, admission });
+  const intakes = new Intakes(options, "http", limits, admission);
   server.removeAllContentTypeParsers();
   server.addContentTypeParser([PROTOBUF, JSON_TYPE], async (request: FastifyRequest) => {
-    const maxBytes = isCompressed(request) ? limits.maxCompressedBytes : limits.maxBodyBytes;
+    const isPlain = encodingNamed(request) === "none";
+    const maxBytes = isPlain ? limits.maxBodyBytes : limits.maxCompressedBytes;
     refuseTooLarge(Number(request.headers["content-length"] ?? 0), maxBytes);
     return readBody(request.raw, callOf(request), maxBytes, limits);
   });
-  server.post(TRACES_PATH, async (request, reply) => {
+  const sentBody = (request: FastifyRequest): SentBody => {
     const { body: bytes } = request;
     if (!(bytes instanceof Uint8Array)) throw unsupportedType();
-    const body = {
-      bytes,
-      isCompressed: isCompressed(request),
-      maxBytes: limits.maxBodyBytes,
-      encoding: encodingOf(request),
-      forward: forwarding(exchange),
-      namespaces: request.sentBy?.namespaces,
-    };
-    const taking = intake.take(body, callOf(request));
+    const { namespaces } = request.sentBy ?? {};
+    return { bytes, compression: encodingNamed(request), maxBytes: limits.maxBodyBytes, namespaces };
+  };
+  for (const signal of SIGNALS) {
+    server.post(`/v1/${signal}`, async (request, reply) => {
+      const body = { ...sentBody(request), form: encodingOf(request) };
+      const taking = intakes.take(signal, body, callOf(request));
+      request.taking = taking;
+      const { message, rejected } = await taking;
+      return answer(request, reply, 200, (encoding) => exportResponse(encoding, rejected, message, signal));
+    });
+  }
+  server.post(ZIPKIN_PATH, async (request, reply) => {
+    const form = encodingOf(request) === PROTOBUF ? ZIPKIN_PROTOBUF : ZIPKIN_JSON;
+    const taking = intakes.takeSpans({ ...sentBody(request), form }, callOf(request));
     request.taking = taking;
-    const { accepted, rejected, reasons, ...taken } = await taking;
-    metrics?.bytes("http", taken.bytes);
-    metrics?.spans(accepted, rejected);
-    return answer(request, reply, 200, (encoding) =>
-      exportResponse(encoding, rejected, rejectionMessage(reasons)),
-    );
+    await taking;
+    // As Zipkin answers: it has no words for spans that were not taken.
+    return reply.code(202).send();
   });
-}
-
-/** Passes what was accepted of a client's body on to the other predictors; undefined where there are none. */
-export function forwarding(exchange: BatchExchange | undefined): OfferedBody["forward"] {
-  return exchange && ((body) => exchange.forward({ body, contentType: PROTOBUF }));
 }
 
 function callOf({ call }: FastifyRequest): Call {
@@ -191,11 +183,8 @@ function callOf({ call }: FastifyRequest): Call {
 }
 
 /** @throws Refusal 415 */
-function isCompressed({ headers }: FastifyRequest): boolean {
-  const encoding = (headers["content-encoding"] ?? "identity").trim().toLowerCase();
-  if (encoding === "gzip" || encoding === "identity") return encoding === "gzip";
-  throw unsupported(`content encoding '${encoding.slice(0, 32)}': send gzip or none`);
-}
+const encodingNamed = ({ headers }: FastifyRequest): Compression =>
+  compressionOf(headers["content-encoding"]);
 
 async function answer(
   request: FastifyRequest,

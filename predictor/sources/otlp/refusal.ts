@@ -66,6 +66,9 @@ export const forbidden = (message: string): Refusal =>
 export const tooLarge = (message: string): Refusal =>
   new Refusal({ statusCode: 413, rpcCode: RPC_CODE.resourceExhausted, reason: "size" }, message);
 
+export const bodyTooLarge = (what: string, limitBytes: number): Refusal =>
+  tooLarge(`${what} is larger than ${limitBytes} bytes; send smaller batches`);
+
 export const malformed = (message: string, cause?: unknown): Refusal =>
   new Refusal({ statusCode: 400, rpcCode: RPC_CODE.invalidArgument, reason: "malformed" }, message, {
     cause,

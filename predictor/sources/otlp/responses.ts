@@ -3,6 +3,9 @@ import protobuf from "protobufjs/minimal.js";
 /** The two encodings of OTLP/HTTP. */
 export const PROTOBUF = "application/x-protobuf";
 export const JSON_TYPE = "application/json";
+/** Zipkin's list of spans, in the same two encodings. */
+export const ZIPKIN_PROTOBUF = "zipkin protobuf";
+export const ZIPKIN_JSON = "zipkin JSON";
 export type OtlpEncoding = typeof PROTOBUF | typeof JSON_TYPE;
 
 /** `google.rpc.Code` (and gRPC status) numbers in use. */
@@ -22,25 +25,42 @@ export const RPC_CODE = {
 
 const MAX_MESSAGE = 500;
 
-/** `ExportTraceServiceResponse`; `rejected` spans are told with a reason, none gives the empty message of full success. */
-export function exportResponse(encoding: typeof PROTOBUF, rejected: number, message: string): Uint8Array;
+/** What the number of rejected parts is called in JSON; on the wire it is field 1 of each. */
+const REJECTED = {
+  traces: "rejectedSpans",
+  metrics: "rejectedDataPoints",
+  logs: "rejectedLogRecords",
+} as const;
+
+/**
+ * `ExportTraceServiceResponse`, and alike that of metrics and logs: `rejected` parts are told with a reason. Nothing to tell gives
+ * the empty message of full success; a message without a rejected part is a warning.
+ */
+export function exportResponse(
+  encoding: typeof PROTOBUF,
+  rejected: number,
+  message: string,
+  signal?: keyof typeof REJECTED,
+): Uint8Array;
 export function exportResponse(
   encoding: OtlpEncoding,
   rejected: number,
   message: string,
+  signal?: keyof typeof REJECTED,
 ): Uint8Array | string;
 export function exportResponse(
   encoding: OtlpEncoding,
   rejected: number,
   message: string,
+  signal: keyof typeof REJECTED = "traces",
 ): Uint8Array | string {
   if (encoding === JSON_TYPE) {
-    const partialSuccess = { rejectedSpans: String(rejected), errorMessage: message };
-    return JSON.stringify(rejected === 0 ? {} : { partialSuccess });
+    const partialSuccess = { [REJECTED[signal]]: String(rejected), errorMessage: message };
+    return JSON.stringify(message === "" ? {} : { partialSuccess });
   }
   const writer = protobuf.Writer.create();
-  if (rejected === 0) return writer.finish();
-  // partial_success = 1 { rejected_spans = 1 (int64), error_message = 2 }
+  if (message === "") return writer.finish();
+  // partial_success = 1 { rejected_spans, rejected_data_points or rejected_log_records = 1 (int64), error_message = 2 }
   return writer.uint32(10).fork().uint32(8).int64(rejected).uint32(18).string(message).ldelim().finish();
 }
 
@@ -66,9 +86,12 @@ export function retryDetails(code: number, message: string, retryAfterSeconds: n
   return Buffer.from(writer.finish()).toString("base64");
 }
 
-/** Why spans were rejected, for people: `too-old: 3, service-limit: 1`. */
-export function rejectionMessage(reasons: Readonly<Partial<Record<string, number>>>): string {
-  return Object.entries(reasons)
-    .map(([reason, count]) => `${reason}: ${count ?? 0}`)
-    .join(", ");
+/** What was not taken, for people: `too-old: 3, service-limit: 1`; empty when everything was. */
+export function rejectionMessage(
+  reasons: Readonly<Partial<Record<string, number>>>,
+  notUnderstood: readonly string[] = [],
+): string {
+  const rejected = Object.entries(reasons).map(([reason, count]) => `${reason}: ${count ?? 0}`);
+  const passedOver = notUnderstood.length === 0 ? [] : [`not understood: ${notUnderstood.join(", ")}`];
+  return [...rejected, ...passedOver].join(", ").slice(0, MAX_MESSAGE);
 }

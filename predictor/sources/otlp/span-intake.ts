@@ -1,18 +1,18 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Clock } from "@tradewind/core/process/clock.ts";
-import { threadCpuMs } from "@tradewind/core/net/cost-meter.ts";
-import { TradewindError, describeError } from "@tradewind/core/values/errors.ts";
 import { SpanBatch, isZero } from "../../window/span.ts";
-import type { Admission, Call } from "./admission.ts";
-import { inflated } from "./body.ts";
+import type { Call } from "./admission.ts";
+import { decoding } from "./body-work.ts";
+import type { BodyWork, SentBody } from "./body-work.ts";
 import { JsonDecoder } from "./decode-json.ts";
 import { ProtobufDecoder } from "./decode-protobuf.ts";
 import { encodeSpans } from "./encode-protobuf.ts";
 import type { ReceiverLimits } from "./limits.ts";
-import { forbidden, invalid, malformed, overloaded, tooLarge } from "./refusal.ts";
-import { PROTOBUF } from "./responses.ts";
+import { invalid } from "./refusal.ts";
+import { keepToNamespaces } from "./token-namespaces.ts";
+import { JSON_TYPE, PROTOBUF, ZIPKIN_JSON, ZIPKIN_PROTOBUF } from "./responses.ts";
 import type { OtlpEncoding } from "./responses.ts";
-import { Turns } from "./turns.ts";
+import type { SpanDecoder } from "./span-decoder.ts";
+import { ZipkinJsonDecoder, ZipkinProtobufDecoder } from "../zipkin/decode.ts";
 
 /** What the consumer made of a batch; an `AddResult` of the window builder is one. */
 export interface SpansTaken {
@@ -21,18 +21,17 @@ export interface SpansTaken {
   readonly reasons: Readonly<Partial<Record<string, number>>>;
 }
 
-/** Called with decoded spans, synchronously, several times for a large request; the batch is reused after the call. */
-export type OnSpans = (batch: SpanBatch) => SpansTaken;
+/**
+ * Called with decoded spans, synchronously, several times for a large request; the batch is reused after the call.
+ * @param sender the address they came from
+ */
+export type OnSpans = (batch: SpanBatch, sender: string) => SpansTaken;
 
-/** A body as it was sent. */
-export interface OfferedBody {
-  readonly bytes: Uint8Array;
-  readonly isCompressed: boolean;
-  /** Once decompressed. */
-  readonly maxBytes: number;
-  readonly encoding: OtlpEncoding;
-  /** The only namespaces that its sender may send spans of; absent: all. */
-  readonly namespaces?: readonly string[] | undefined;
+/** The forms in which spans come. */
+export type SpanForm = OtlpEncoding | typeof ZIPKIN_JSON | typeof ZIPKIN_PROTOBUF;
+
+export interface OfferedBody extends SentBody {
+  readonly form: SpanForm;
   /** Takes what was accepted, encoded again, for other predictors. */
   readonly forward?: ((spans: Uint8Array) => void) | undefined;
 }
@@ -40,10 +39,9 @@ export interface OfferedBody {
 export interface BodyTaken extends SpansTaken {
   /** After decompression. */
   readonly bytes: number;
+  readonly notUnderstood: readonly string[];
 }
 
-/** Others get their turn on the event loop after so long. */
-const SLICE_MS = 8;
 /** Spans handed to the consumer in one go: about a millisecond of work. */
 const CHUNK_SPANS = 1_024;
 
@@ -51,79 +49,55 @@ export interface SpanIntakeOptions {
   readonly clock: Clock;
   readonly onSpans: OnSpans;
   readonly limits: ReceiverLimits;
-  readonly admission: Admission;
+  readonly work: BodyWork;
 }
 
-/**
- * Decodes one body after another, in slices between which the process does its other work, and hands the spans on. All spans
- * of a body are taken, or none.
- */
+/** Decodes bodies and hands their spans on. All spans of a body are taken, or none. */
 export class SpanIntake {
   private readonly batch = new SpanBatch();
   private readonly chunk = new SpanBatch();
-  private readonly turns = new Turns();
-  private readonly protobuf: ProtobufDecoder;
-  private readonly json: JsonDecoder;
+  private readonly decoders: Readonly<Record<SpanForm, SpanDecoder>>;
   private readonly options: SpanIntakeOptions;
-  private sliceEndMs = 0;
-  private sliceCpuMs = 0;
-  /** CPU time spent on the body in hand. */
-  private workMs = 0;
+  /** Of the body read last. */
+  private spans = 0;
 
   constructor(options: SpanIntakeOptions) {
+    const { limits } = options;
     this.options = options;
-    this.protobuf = new ProtobufDecoder(options.limits);
-    this.json = new JsonDecoder(options.limits);
+    this.decoders = {
+      [PROTOBUF]: new ProtobufDecoder(limits),
+      [JSON_TYPE]: new JsonDecoder(limits),
+      [ZIPKIN_PROTOBUF]: new ZipkinProtobufDecoder(limits),
+      [ZIPKIN_JSON]: new ZipkinJsonDecoder(limits),
+    };
   }
 
   /** @throws Refusal 400, 403, 413, 429 or 503; then nothing of the body was taken */
   async take(body: OfferedBody, call: Call): Promise<BodyTaken> {
-    const { clock, limits } = this.options;
-    call.signal.throwIfAborted();
-    const giveUpMs = clock.monotonicMs() + limits.requestTimeoutMs;
-    return this.turns.run(call.sender, async () => {
-      call.signal.throwIfAborted();
-      if (clock.monotonicMs() > giveUpMs) {
-        throw overloaded("calls", "others were served for too long", limits.retryAfterSeconds);
-      }
-      this.options.admission.refuseTooFast(call.sender);
-      return this.takeNow(body, call);
-    });
+    return this.options.work.read(body, call, (bytes) => ({
+      steps: this.steps(bytes, body, call),
+      count: () => this.spans,
+    }));
   }
 
-  private async takeNow(
-    { encoding, forward, namespaces, ...body }: OfferedBody,
+  private *steps(
+    bytes: Uint8Array,
+    { form, forward, namespaces }: OfferedBody,
     call: Call,
-  ): Promise<BodyTaken> {
-    const { admission, clock } = this.options;
-    const bytes = body.isCompressed ? await inflated(body.bytes, body.maxBytes) : body.bytes;
-    this.workMs = 0;
-    this.beginSlice();
+  ): Generator<void, BodyTaken> {
+    const { batch, chunk } = this;
+    const decoder = this.decoders[form];
+    batch.clear(this.options.clock.nowMs());
     try {
-      await this.decode(bytes, encoding);
+      yield* decoding(decoder.steps(bytes, batch));
       this.refuseMostlyInvalid();
-      this.keepTo(namespaces);
+      keepToNamespaces(batch.resources, namespaces, "spans");
       call.signal.throwIfAborted();
-      return { ...(await this.handOn(forward)), bytes: bytes.length };
+      const notUnderstood = [...(decoder.notUnderstood ?? [])];
+      return { ...(yield* this.handOn(forward, call.sender)), bytes: bytes.length, notUnderstood };
     } finally {
-      const spans = this.batch.length + this.batch.invalidIds;
-      this.endSlice();
-      const cost = { bytes: bytes.length, spans, workSeconds: this.workMs / 1e3 };
-      admission.rates.charge(call.sender, cost, clock.monotonicMs());
-      for (const batch of [this.batch, this.chunk]) batch.clear(0);
-    }
-  }
-
-  private async decode(bytes: Uint8Array, encoding: OtlpEncoding): Promise<void> {
-    this.batch.clear(this.options.clock.nowMs());
-    const decoder = encoding === PROTOBUF ? this.protobuf : this.json;
-    const steps = decoder.steps(bytes, this.batch);
-    try {
-      while (steps.next().done !== true) await this.pauseWhenDue();
-    } catch (error) {
-      const message = error instanceof TradewindError ? error.message : describeError(error);
-      const isTooLarge = error instanceof TradewindError && error.code === "too-many-spans";
-      throw isTooLarge ? tooLarge(message) : malformed(message, error);
+      this.spans = batch.length + batch.invalidIds;
+      for (const each of [batch, chunk]) each.clear(0);
     }
   }
 
@@ -141,22 +115,7 @@ export class SpanIntake {
     );
   }
 
-  /** Spans that state no namespace are of the only one that their sender has. @throws Refusal 403 */
-  private keepTo(namespaces: readonly string[] | undefined): void {
-    if (namespaces === undefined) return;
-    const [only, ...others] = namespaces;
-    for (const resource of this.batch.resources) {
-      resource.namespace ??= others.length === 0 ? only : undefined;
-      if (resource.namespace !== undefined && namespaces.includes(resource.namespace)) continue;
-      const stated =
-        resource.namespace === undefined ? "no namespace" : `namespace '${resource.namespace.slice(0, 63)}'`;
-      throw forbidden(
-        `spans of ${stated} do not come with this token, which is for ${namespaces.slice(0, 8).join(", ")}; nothing was taken`,
-      );
-    }
-  }
-
-  private async handOn(forward: OfferedBody["forward"]): Promise<SpansTaken> {
+  private *handOn(forward: OfferedBody["forward"], sender: string): Generator<void, SpansTaken> {
     const { batch, chunk } = this;
     const reasons: Partial<Record<string, number>> = {};
     const encoded: Uint8Array[] = [];
@@ -167,33 +126,16 @@ export class SpanIntake {
       if (!isWhole) chunk.takeRange(batch, from, Math.min(batch.length, from + CHUNK_SPANS));
       if (from === 0) chunk.invalidIds = batch.invalidIds;
       const spans = isWhole ? batch : chunk;
-      const taken = this.options.onSpans(spans);
+      const taken = this.options.onSpans(spans, sender);
       accepted += taken.accepted;
       rejected += taken.rejected;
       for (const [reason, count] of Object.entries(taken.reasons)) {
         reasons[reason] = (reasons[reason] ?? 0) + (count ?? 0);
       }
       if (forward !== undefined && taken.accepted > 0) encoded.push(encodeSpans(spans));
-      await this.pauseWhenDue();
+      yield;
     }
     if (encoded.length > 0) forward?.(Buffer.concat(encoded));
     return { accepted, rejected, reasons };
-  }
-
-  private async pauseWhenDue(): Promise<void> {
-    const { clock } = this.options;
-    if (clock.monotonicMs() < this.sliceEndMs) return;
-    this.endSlice();
-    await nextTurn();
-    this.beginSlice();
-  }
-
-  private beginSlice(): void {
-    this.sliceEndMs = this.options.clock.monotonicMs() + SLICE_MS;
-    this.sliceCpuMs = threadCpuMs();
-  }
-
-  private endSlice(): void {
-    this.workMs += threadCpuMs() - this.sliceCpuMs;
   }
 }

@@ -10,6 +10,7 @@ import type { ReceiverMetrics } from "./metrics.ts";
 import type { OtlpOptions } from "./options.ts";
 import { startOtlpReceiver } from "./receiver.ts";
 import type { OnSpans } from "./span-intake.ts";
+import type { OnDurations } from "../pushed-metrics/metric-intake.ts";
 
 export interface ReceiversOptions {
   readonly otlpListen: string;
@@ -25,6 +26,7 @@ export interface ReceiversParts {
   readonly options: ReceiversOptions;
   readonly section: OtlpOptions;
   readonly onSpans: OnSpans;
+  readonly onDurations: OnDurations;
   readonly exchange: BatchExchange | undefined;
   readonly metrics: ReceiverMetrics & { readonly tls: (port: string) => TlsObserver };
   readonly clock: Clock;
@@ -39,7 +41,7 @@ export interface ReceiversParts {
  * @throws TradewindError `cannot-listen`, `tls-material` or `token-unusable`
  */
 export async function startReceivers(parts: ReceiversParts): Promise<Record<string, string>> {
-  const { clock, ends, exchange, log, metrics, onSpans, options, section } = parts;
+  const { clock, ends, exchange, log, metrics, onDurations, onSpans, options, section } = parts;
   const { maxSenderWork, otlpGrpcListen, otlpListen, otlpTls, otlpTokenFile } = options;
   const tls = otlpTls && (await ReloadingTls.open(otlpTls, { log, observer: metrics.tls("otlp") }));
   ends.push(() => tls?.stop());
@@ -49,7 +51,7 @@ export async function startReceivers(parts: ReceiversParts): Promise<Record<stri
     log.error({ problem: describeError(error) }, "spans could not be taken");
   const { maxSenderBytesPerSecond, maxSenderSpansPerSecond } = section;
   const limits = { maxSenderBytesPerSecond, maxSenderSpansPerSecond, maxSenderWork };
-  const common = { onSpans, limits, metrics, exchange, onError, tls, tokens };
+  const common = { onDurations, onSpans, limits, metrics, exchange, onError, tls, tokens };
   const http = await startOtlpReceiver({ listen: otlpListen, ...common });
   ends.push(async () => http.stop());
   if (otlpGrpcListen === undefined) return { otlp: http.address };

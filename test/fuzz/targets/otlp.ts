@@ -1,6 +1,11 @@
-import { gzipSync } from "node:zlib";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
+import { ZodError } from "zod";
+import { TradewindError } from "@tradewind/core/values/errors.ts";
 import { WindowSet } from "@tradewind/core/contract/window.ts";
-import { inflated } from "@tradewind/predictor/sources/otlp/body.ts";
+import { BodyWork } from "@tradewind/predictor/sources/otlp/body-work.ts";
+import { compressionOf, decompressed } from "@tradewind/predictor/sources/otlp/compression.ts";
 import { JsonDecoder } from "@tradewind/predictor/sources/otlp/decode-json.ts";
 import { ProtobufDecoder } from "@tradewind/predictor/sources/otlp/decode-protobuf.ts";
 import { Refusal } from "@tradewind/predictor/sources/otlp/refusal.ts";
@@ -8,6 +13,10 @@ import { JSON_TYPE, PROTOBUF } from "@tradewind/predictor/sources/otlp/responses
 import type { OtlpEncoding } from "@tradewind/predictor/sources/otlp/responses.ts";
 import { SpanIntake } from "@tradewind/predictor/sources/otlp/span-intake.ts";
 import type { OnSpans } from "@tradewind/predictor/sources/otlp/span-intake.ts";
+import { MetricBatch } from "@tradewind/predictor/sources/pushed-metrics/batch.ts";
+import { MetricJsonDecoder } from "@tradewind/predictor/sources/pushed-metrics/decode-json.ts";
+import { MetricProtobufDecoder } from "@tradewind/predictor/sources/pushed-metrics/decode-protobuf.ts";
+import { PushedMetrics } from "@tradewind/predictor/sources/pushed-metrics/pushed-metrics.ts";
 import { Admission } from "@tradewind/predictor/sources/otlp/admission.ts";
 import { DEFAULT_RECEIVER_LIMITS } from "@tradewind/predictor/sources/otlp/limits.ts";
 import { adjustedCount } from "@tradewind/predictor/sources/otlp/trace-state.ts";
@@ -25,13 +34,15 @@ import {
   aSpan,
 } from "../../predictor/sources/otlp/messages.ts";
 import type { WireSpan } from "../../predictor/sources/otlp/messages.ts";
+import { metricsJson, metricsProtobuf } from "../../predictor/sources/pushed-metrics/otlp-metrics.ts";
+import type { WireMetric } from "../../predictor/sources/pushed-metrics/otlp-metrics.ts";
 import { ByteMutator } from "../engine/bytes.ts";
 import { below, between, oneIn, pick } from "../engine/draw.ts";
 import { attempt, attemptAsync, expect, expectEqual, jsonText, never } from "../engine/oracle.ts";
 import { ProtobufMutator } from "../engine/protobuf.ts";
 import type { Target } from "../engine/target.ts";
 import { ValueMutator } from "../engine/values.ts";
-import { bytesTarget, textTarget } from "./kinds.ts";
+import { bytesTarget, textTarget, valueTarget } from "./kinds.ts";
 
 const CALL = [
   aSpan({ name: "GET /", attributes: { "http.request.method": "GET" }, traceState: "ot=th:c;rv:1f" }),
@@ -98,11 +109,12 @@ const LIMITS = {
 const MAX_BODY_BYTES = 16 * 2 ** 20;
 
 /** Takes one body as a receiver does. */
-async function take(body: Uint8Array, encoding: OtlpEncoding, onSpans: OnSpans): Promise<void> {
+async function take(body: Uint8Array, form: OtlpEncoding, onSpans: OnSpans): Promise<void> {
   const admission = new Admission(LIMITS, CLOCK);
-  const intake = new SpanIntake({ clock: CLOCK, limits: LIMITS, admission, onSpans });
+  const work = new BodyWork({ clock: CLOCK, limits: LIMITS, admission });
+  const intake = new SpanIntake({ clock: CLOCK, limits: LIMITS, work, onSpans });
   const call = admission.admit("10.0.0.1");
-  const offered = { bytes: body, isCompressed: false, maxBytes: MAX_BODY_BYTES, encoding };
+  const offered = { bytes: body, compression: "none" as const, maxBytes: MAX_BODY_BYTES, form };
   await attemptAsync(async () => intake.take(offered, call), isRefusal);
   call.end();
 }
@@ -192,12 +204,104 @@ const twoEncodings: Target = {
 };
 
 const MAX_INFLATED = 1 << 20;
-const zipped = new ByteMutator([
-  gzipSync(MESSAGES[0] as Uint8Array),
-  gzipSync(Buffer.alloc(4 * MAX_INFLATED)),
-  gzipSync(Buffer.alloc(0)),
-  Buffer.concat([gzipSync("a"), gzipSync("b")]),
-]);
+const [MESSAGE = new Uint8Array(0)] = MESSAGES;
+const BOMB = Buffer.alloc(4 * MAX_INFLATED);
+const FIXTURES = join(import.meta.dirname, "../../fixtures/compressed");
+const COMPRESSIONS = [
+  {
+    name: "gzip",
+    samples: [
+      gzipSync(MESSAGE),
+      gzipSync(BOMB),
+      gzipSync(Buffer.alloc(0)),
+      Buffer.concat([gzipSync("a"), gzipSync("b")]),
+    ],
+  },
+  { name: "deflate", samples: [deflateSync(MESSAGE), deflateSync(BOMB), deflateRawSync(MESSAGE)] },
+  { name: "zstd", samples: [zstdCompressSync(MESSAGE), zstdCompressSync(BOMB)] },
+  {
+    name: "snappy",
+    samples: ["text.snappy", "text.snappy-framed"].map((name) => readFileSync(join(FIXTURES, name))),
+  },
+  { name: "lz4", samples: [readFileSync(join(FIXTURES, "text.lz4"))] },
+];
+
+/** A histogram of each kind, as a process exports it twice. */
+const metricsAt = (endMs: number, count: number): WireMetric[] => [
+  {
+    name: "http.server.request.duration",
+    unit: "s",
+    temporality: "cumulative",
+    points: [
+      {
+        startMs: NOW_MS - 60_000,
+        endMs,
+        count,
+        sum: count / 10,
+        attributes: { "http.route": "/carts", "http.response.status_code": 200 },
+        explicit: { bounds: [0.1, 0.5], counts: [count, 0, 0] },
+      },
+    ],
+  },
+  {
+    name: "rpc.client.duration",
+    unit: "ms",
+    temporality: "delta",
+    points: [
+      {
+        startMs: endMs - 15_000,
+        endMs,
+        count: 3,
+        sum: 30,
+        attributes: { "server.address": "stock.shop.svc" },
+        exponential: { scale: 3, zeroCount: 1, offset: 20, counts: [1, 1] },
+      },
+    ],
+  },
+];
+const EXPORTS = [metricsAt(NOW_MS - 15_000, 40), metricsAt(NOW_MS, 90)];
+
+/** Metrics in any state, and the windows of what could be read: they hold to their contract. */
+function takeMetrics(decoder: MetricJsonDecoder | MetricProtobufDecoder, bytes: Uint8Array): void {
+  const pushed = new PushedMetrics(100);
+  const [first] = EXPORTS.map((metrics) => metricsProtobuf(metrics, RESOURCE));
+  for (const [reader, body] of [
+    [new MetricProtobufDecoder(DEFAULT_RECEIVER_LIMITS), first as Uint8Array],
+    [decoder, bytes],
+  ] as const) {
+    const batch = new MetricBatch();
+    attempt(
+      () => [...reader.steps(body, batch)],
+      (error) => error instanceof TradewindError || error instanceof ZodError,
+    );
+    attempt(() => pushed.add(batch.points, NOW_MS), never);
+  }
+  const set = attempt(
+    () => pushed.windows({ startMs: NOW_MS - 15_000, endMs: NOW_MS }, "shop", "frontend"),
+    never,
+  );
+  const parsed = WindowSet.safeParse(set);
+  expect(parsed.success, "contract", () => `the windows are not valid: ${parsed.error?.message ?? ""}`);
+}
+
+const metricTargets = [
+  bytesTarget(
+    "otlp/metrics-protobuf",
+    new ProtobufMutator(
+      EXPORTS.map((metrics) => metricsProtobuf(metrics, RESOURCE)),
+      ["service.name"],
+    ),
+    (bytes) => takeMetrics(new MetricProtobufDecoder(DEFAULT_RECEIVER_LIMITS), bytes),
+  ),
+  valueTarget(
+    "otlp/metrics-json",
+    EXPORTS.map((metrics) => metricsJson(metrics, RESOURCE)),
+    (value) => {
+      const text = jsonText(value);
+      if (text !== undefined) takeMetrics(new MetricJsonDecoder(DEFAULT_RECEIVER_LIMITS), Buffer.from(text));
+    },
+  ),
+];
 
 const OTLP_WORDS = [
   "resourceSpans",
@@ -224,10 +328,14 @@ export const OTLP_TARGETS: readonly Target[] = [
   jsonValues(),
   twoEncodings,
   tangledTraces,
-  bytesTarget("otlp/gzip", zipped, async (bytes) => {
-    const body = await attemptAsync(async () => inflated(bytes, MAX_INFLATED), isRefusal);
-    expect((body?.length ?? 0) <= MAX_INFLATED, "size", () => `a body of ${body?.length ?? 0} bytes`);
-  }),
+  ...COMPRESSIONS.map(({ name, samples }) =>
+    bytesTarget(`otlp/${name}`, new ByteMutator(samples), async (bytes) => {
+      const compression = compressionOf(name);
+      const body = await attemptAsync(async () => decompressed(bytes, compression, MAX_INFLATED), isRefusal);
+      expect((body?.length ?? 0) <= MAX_INFLATED, "size", () => `a body of ${body?.length ?? 0} bytes`);
+    }),
+  ),
+  ...metricTargets,
   textTarget(
     "otlp/trace-state",
     ["ot=th:c;rv:1f0000000000", "a=b, ot=th:ffffffffffff ,c=d", "ot=th:0"],

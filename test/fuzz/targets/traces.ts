@@ -1,4 +1,5 @@
 import { WindowSet } from "@tradewind/core/contract/window.ts";
+import { TradewindError } from "@tradewind/core/values/errors.ts";
 import { EndpointError } from "@tradewind/core/net/endpoint/error.ts";
 import type { EndpointClient } from "@tradewind/core/net/endpoint/client.ts";
 import { JaegerOptions } from "@tradewind/predictor/sources/jaeger/options.ts";
@@ -9,13 +10,19 @@ import { TempoSource } from "@tradewind/predictor/sources/tempo/tempo-source.ts"
 import { hexId } from "@tradewind/predictor/sources/traces/ids.ts";
 import { nestsDeeperThan } from "@tradewind/predictor/sources/traces/json-depth.ts";
 import { readStoredOtlp } from "@tradewind/predictor/sources/traces/stored-otlp.ts";
+import { DEFAULT_RECEIVER_LIMITS } from "@tradewind/predictor/sources/otlp/limits.ts";
+import type { SpanDecoder } from "@tradewind/predictor/sources/otlp/span-decoder.ts";
+import { ZipkinJsonDecoder, ZipkinProtobufDecoder } from "@tradewind/predictor/sources/zipkin/decode.ts";
+import { ZipkinOptions, ZipkinSource } from "@tradewind/predictor/sources/zipkin/zipkin-source.ts";
 import { NO_RESOURCES } from "@tradewind/predictor/window/resources.ts";
-import { SPAN_KIND } from "@tradewind/predictor/window/span.ts";
+import { SPAN_KIND, SpanBatch } from "@tradewind/predictor/window/span.ts";
 import { WindowBuilder } from "@tradewind/predictor/window/window-builder.ts";
 import { jaegerTraces, tempoTrace, traffic } from "../../predictor/sources/traffic.ts";
+import { zipkinProtobuf } from "../../predictor/sources/zipkin/zipkin-spans.ts";
 import { attempt, attemptAsync, expect, jsonText, never } from "../engine/oracle.ts";
+import { ProtobufMutator } from "../engine/protobuf.ts";
 import type { Target } from "../engine/target.ts";
-import { textTarget, valueTarget } from "./kinds.ts";
+import { bytesTarget, textTarget, valueTarget } from "./kinds.ts";
 
 const START_MS = 1_800_000_000_000;
 const INTERVAL = { startMs: START_MS, endMs: START_MS + 15_000 };
@@ -82,6 +89,66 @@ function tempo(api: "v1" | "v2", trace: unknown): Target {
   );
 }
 
+const ZIPKIN_SPANS = [
+  {
+    traceId: TRACE_ID,
+    id: "a1a2a3a4a5a6a7a8",
+    kind: "CLIENT",
+    name: "get",
+    timestamp: 1_800_000_000_000_000,
+    duration: 25_000,
+  },
+  {
+    traceId: "060708090a0b0c0d",
+    id: "a1a2a3a4a5a6a7a8",
+    parentId: "b1b2b3b4b5b6b7b8",
+    kind: "SERVER",
+    shared: true,
+    timestamp: 1_800_000_000_002_000,
+    duration: 20_000,
+    localEndpoint: { serviceName: "cart", ipv4: "10.0.0.7", port: 80 },
+    tags: { error: "500", "k8s.pod.name": "cart-1", "http.user_agent": "kube-probe/1.34" },
+  },
+];
+
+const zipkinSource = valueTarget(
+  "zipkin/v2",
+  [[ZIPKIN_SPANS], []],
+  async (value) => {
+    const options = ZipkinOptions.parse({ url: "http://zipkin:9411", services: ["front"], maxRequests: 4 });
+    const source = new ZipkinSource(options, () => "front");
+    answerWith(source.endpoint, () => value);
+    await pull(source);
+  },
+  "slow",
+);
+
+/** Spans that are read have ids, a kind and a time. */
+function decodeZipkin(decoder: SpanDecoder, bytes: Uint8Array): void {
+  const batch = new SpanBatch();
+  batch.clear(1_800_000_000_000);
+  attempt(
+    () => [...decoder.steps(bytes, batch)],
+    (error) => error instanceof TradewindError,
+  );
+  for (let index = 0; index < batch.length; index += 1) {
+    const isTimed = Number.isFinite(batch.startNs[index]) && Number.isFinite(batch.durationNs[index]);
+    expect(isTimed, "time", () => "a span without a time");
+    expect((batch.kind[index] ?? 9) <= SPAN_KIND.consumer, "kind", () => `span kind ${batch.kind[index]}`);
+  }
+}
+
+const zipkinJson = valueTarget("zipkin/json", [ZIPKIN_SPANS], (value) => {
+  const text = jsonText(value);
+  if (text !== undefined) decodeZipkin(new ZipkinJsonDecoder(DEFAULT_RECEIVER_LIMITS), Buffer.from(text));
+});
+
+const zipkinBytes = bytesTarget(
+  "zipkin/protobuf",
+  new ProtobufMutator([zipkinProtobuf(ZIPKIN_SPANS)], ["error"]),
+  (bytes) => decodeZipkin(new ZipkinProtobufDecoder(DEFAULT_RECEIVER_LIMITS), bytes),
+);
+
 const ids = textTarget(
   "traces/ids",
   ["0102030405060708090a0b0c0d0e0f10", "AQIDBAUGBwg=", "00000000000000000102030405060708", "1f"],
@@ -128,6 +195,9 @@ export const TRACE_TARGETS: readonly Target[] = [
   jaeger("v3", [{ result: TEMPO_TRACE }]),
   tempo("v1", TEMPO_TRACE),
   tempo("v2", { trace: TEMPO_TRACE }),
+  zipkinSource,
+  zipkinJson,
+  zipkinBytes,
   depth,
   ids,
   storedOtlp,

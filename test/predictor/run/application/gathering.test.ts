@@ -218,6 +218,7 @@ describe("the sources of an application whose entry changes", () => {
         prometheus: [PrometheusOptions.parse({ url: fake.server.url, metrics: "istio" })],
         jaeger: [JaegerOptions.parse({ url: traces.url })],
         tempo: [TempoOptions.parse({ url: traces.url })],
+        zipkin: [],
       },
       application,
       current: () => present,

@@ -297,6 +297,63 @@ describe("JSON of a stranger", () => {
     ]);
   });
 
+  it.each([
+    { what: "a kind by its name", change: { kind: "SPAN_KIND_CLIENT" }, seen: { kind: SPAN_KIND.client } },
+    { what: "a status by its name", change: { status: { code: "STATUS_CODE_ERROR" } }, seen: { error: 1 } },
+    {
+      what: "times with an exponent",
+      change: { startTimeUnixNano: "1.8e18", endTimeUnixNano: "1.800000000256e18" },
+      seen: { startNs: 0, durationNs: 256_000_000 },
+    },
+    {
+      what: "times with a fraction",
+      change: { startTimeUnixNano: "1800000000000000000.5", endTimeUnixNano: "1800000000100000000.5" },
+      seen: { startNs: 0, durationNs: 100_000_000 },
+    },
+  ])("may have $what, as the Collector takes it", ({ change, seen }) => {
+    const request = jsonRequest([aSpan()]) as { resourceSpans: { scopeSpans: { spans: unknown[] }[] }[] };
+    const { spans } = request.resourceSpans[0]!.scopeSpans[0]!;
+    spans[0] = { ...(spans[0] as object), ...change };
+    const batch = emptyBatch();
+    new JsonDecoder().decode(Buffer.from(JSON.stringify(request)), batch);
+    expect(recordsOf(batch)).toMatchObject([seen]);
+  });
+
+  it.each([
+    {
+      what: "protobuf's own names",
+      rename: (text: string) =>
+        text.replace(/"(\w+)":/g, (key) => key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)),
+    },
+    {
+      what: "the old name of scopes",
+      rename: (text: string) =>
+        text
+          .replace('"scopeSpans"', '"instrumentationLibrarySpans"')
+          .replace('"scope"', '"instrumentationLibrary"'),
+    },
+  ])("may have $what for its fields", ({ rename }) => {
+    const spans = [aSpan({ parentId: "b1b2b3b4b5b6b7b8", traceState: "ot=th:8" })];
+    const [usual, renamed] = [emptyBatch(), emptyBatch()];
+    const decoder = new JsonDecoder();
+    const text = JSON.stringify(jsonRequest(spans));
+    decoder.decode(Buffer.from(text), usual);
+    decoder.decode(Buffer.from(rename(text)), renamed);
+    expect(recordsOf(renamed)).toEqual(recordsOf(usual));
+    expect(recordsOf(usual)).toMatchObject([{ name: "GET /hotels", adjustedCount: 2 }]);
+    expect([...decoder.notUnderstood]).toEqual([]);
+  });
+
+  it("tells of a kind and of fields that are none of OTLP, and of no more than five", () => {
+    const decoder = new JsonDecoder();
+    const kinds = Array.from({ length: 9 }, (_, index) => ({ ...aSpan(), kind: `KIND_${index}` }));
+    const request = { resource_span: [], ...(jsonRequest(kinds as never) as object) };
+    const batch = emptyBatch();
+    decoder.decode(Buffer.from(JSON.stringify(request)), batch);
+    expect(recordsOf(batch).every(({ kind }) => kind === SPAN_KIND.unspecified)).toBe(true);
+    expect([...decoder.notUnderstood]).toEqual(["resource_span", "KIND_0", "KIND_1", "KIND_2", "KIND_3"]);
+  });
+
   it("of any value gives spans or a clear error", () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {

@@ -1,10 +1,12 @@
 import { Metadata, credentials, makeGenericClientConstructor, status } from "@grpc/grpc-js";
 import type { Client, ServiceError } from "@grpc/grpc-js";
 import { connect } from "node:http2";
+import { deflateSync, zstdCompressSync } from "node:zlib";
 import protobuf from "protobufjs/minimal.js";
 import { afterEach, describe, expect, it } from "vitest";
 import { startOtlpGrpcReceiver } from "../../../../predictor/sources/otlp/grpc-receiver.ts";
-import type { OtlpReceiver, OtlpReceiverOptions } from "../../../../predictor/sources/otlp/receiver.ts";
+import type { OtlpReceiverOptions } from "../../../../predictor/sources/otlp/receiver-options.ts";
+import type { OtlpReceiver } from "../../../../predictor/sources/otlp/receiver.ts";
 import { aSpan, protobufRequest, recordsOf } from "./messages.ts";
 
 const PATH = "/opentelemetry.proto.collector.trace.v1.TraceService/Export";
@@ -31,6 +33,8 @@ async function started(more: Partial<OtlpReceiverOptions> = {}) {
       request: (_transport, code) => codes.push(code),
       refused: (_transport, reason) => codes.push(reason),
       connections: () => undefined,
+      durations: () => undefined,
+      logs: () => undefined,
       spans: () => undefined,
       bytes: () => undefined,
     },
@@ -41,10 +45,14 @@ async function started(more: Partial<OtlpReceiverOptions> = {}) {
 }
 
 /** Exports bytes; gives the answer's bytes or the error. */
-async function exported(bytes: Uint8Array, metadata = new Metadata()): Promise<Buffer | ServiceError> {
+async function exported(
+  bytes: Uint8Array,
+  metadata = new Metadata(),
+  path = PATH,
+): Promise<Buffer | ServiceError> {
   return new Promise((resolve) => {
     client!.makeUnaryRequest(
-      PATH,
+      path,
       (value: Uint8Array) => Buffer.from(value),
       (value: Buffer) => value,
       bytes,
@@ -59,6 +67,31 @@ async function exported(bytes: Uint8Array, metadata = new Metadata()): Promise<B
 
 const codeOf = (outcome: Buffer | ServiceError): number =>
   outcome instanceof Error ? outcome.code : status.OK;
+
+/** The status of a call with these bytes, which stands before the answer or after it. */
+async function statusOf(address: string, head: Record<string, string>, body: Uint8Array): Promise<unknown> {
+  const session = connect(`http://${address}`);
+  const stream = session.request({
+    ":method": "POST",
+    ":path": PATH,
+    "content-type": "application/grpc",
+    ...head,
+  });
+  const seen: Record<string, unknown> = {};
+  const take = (headers: object): void => void Object.assign(seen, headers);
+  stream.on("response", take).on("trailers", take);
+  stream.resume().end(body);
+  await new Promise((resolve) => stream.once("close", resolve));
+  session.destroy();
+  expect(seen[":status"]).toBe(200);
+  return seen["grpc-status"];
+}
+
+/** A Snappy block that refers to nothing before. */
+function literally(bytes: Uint8Array): Buffer {
+  const length = [(bytes.length & 127) | 128, bytes.length >> 7];
+  return Buffer.concat([Buffer.from([...length, 61 << 2, bytes.length - 1, (bytes.length - 1) >> 8]), bytes]);
+}
 
 /** A call whose message never comes to an end. */
 function halfSent(address: string) {
@@ -160,6 +193,31 @@ describe("OTLP/gRPC receiver", () => {
     expect(codeOf(await exported(Buffer.alloc(100_001)))).toBe(status.RESOURCE_EXHAUSTED);
   });
 
+  it.each(["metrics.v1.MetricsService", "logs.v1.LogsService"])(
+    "takes what is sent to %s",
+    async (service) => {
+      const { received, codes } = await started();
+      const path = `/opentelemetry.proto.collector.${service}/Export`;
+      expect(await exported(Buffer.alloc(0), new Metadata(), path)).toEqual(Buffer.alloc(0));
+      expect(received).toEqual([]);
+      expect(codes).toEqual(["0"]);
+    },
+  );
+
+  it.each([
+    { encoding: "zstd", compress: zstdCompressSync },
+    { encoding: "deflate", compress: deflateSync },
+    { encoding: "snappy", compress: literally },
+  ])("takes messages that a Collector compresses with $encoding", async ({ encoding, compress }) => {
+    const { received, address } = await started();
+    const message = compress(protobufRequest([aSpan()]));
+    const head = Buffer.alloc(5);
+    head[0] = 1;
+    head.writeUInt32BE(message.length, 1);
+    expect(await statusOf(address, { "grpc-encoding": encoding }, Buffer.concat([head, message]))).toBe("0");
+    expect(received).toMatchObject([{ name: "GET /hotels" }]);
+  });
+
   it.each([
     { what: "another method", head: { ":path": "/grpc.health.v1.Health/Check" }, code: "12" },
     { what: "another content type", head: { "content-type": "application/json" }, code: "12" },
@@ -170,17 +228,7 @@ describe("OTLP/gRPC receiver", () => {
     { what: "a message said to be huge", head: {}, body: [0, 255, 255, 255, 255], code: "8" },
   ])("answers $what with status $code", async ({ head, body, code }) => {
     const { address } = await started();
-    const session = connect(`http://${address}`);
-    const stream = session.request({
-      ":method": "POST",
-      ":path": PATH,
-      "content-type": "application/grpc",
-      ...head,
-    });
-    stream.end(Buffer.from(body ?? []));
-    const headers = await new Promise<Record<string, unknown>>((resolve) => stream.once("response", resolve));
-    expect([headers[":status"], headers["grpc-status"]]).toEqual([200, code]);
-    session.destroy();
+    expect(await statusOf(address, head, Buffer.from(body ?? []))).toBe(code);
   });
 
   it("says which address it cannot have", async () => {

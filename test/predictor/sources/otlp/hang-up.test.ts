@@ -14,7 +14,7 @@ vi.mock("node:zlib", async (original) => {
   const real = await original<typeof zlib>();
   const gunzip = (...args: Parameters<typeof real.gunzip>): void =>
     void gate.promise.then(() => real.gunzip(...args));
-  return { ...real, gunzip };
+  return { ...real, default: { ...real, gunzip } };
 });
 
 const TYPE = "application/x-protobuf";
@@ -37,6 +37,8 @@ it("OTLP/HTTP keeps place and bytes of a sender that hung up while its body wait
       refused: () => undefined,
       connections: () => undefined,
       spans: () => undefined,
+      durations: () => undefined,
+      logs: () => undefined,
       bytes: () => undefined,
     },
   });

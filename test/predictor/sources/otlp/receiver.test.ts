@@ -8,9 +8,11 @@ import { resourceFromAttributes } from "@opentelemetry/resources";
 import { BasicTracerProvider, BatchSpanProcessor } from "@opentelemetry/sdk-trace-base";
 import protobuf from "protobufjs/minimal.js";
 import { afterEach, describe, expect, it } from "vitest";
+import type { DurationPoint } from "../../../../predictor/sources/pushed-metrics/durations.ts";
 import type { ReceiverMetrics } from "../../../../predictor/sources/otlp/metrics.ts";
 import { startOtlpReceiver } from "../../../../predictor/sources/otlp/receiver.ts";
-import type { OtlpReceiver, OtlpReceiverOptions } from "../../../../predictor/sources/otlp/receiver.ts";
+import type { OtlpReceiverOptions } from "../../../../predictor/sources/otlp/receiver-options.ts";
+import type { OtlpReceiver } from "../../../../predictor/sources/otlp/receiver.ts";
 import { WindowBuilder } from "../../../../predictor/window/window-builder.ts";
 import { NOW_MS, aSpan, jsonRequest, protobufRequest, recordsOf } from "./messages.ts";
 
@@ -63,6 +65,50 @@ async function closed(socket: Socket): Promise<void> {
 }
 
 const body = protobufRequest([aSpan()]);
+
+const silentMetrics = (more: Partial<ReceiverMetrics>): ReceiverMetrics => ({
+  request: () => undefined,
+  refused: () => undefined,
+  connections: () => undefined,
+  durations: () => undefined,
+  logs: () => undefined,
+  spans: () => undefined,
+  bytes: () => undefined,
+  ...more,
+});
+
+/** A histogram of durations and a gauge. */
+const metricsRequest = (): unknown => ({
+  resourceMetrics: [
+    {
+      resource: { attributes: [{ key: "service.name", value: { stringValue: "cart" } }] },
+      scopeMetrics: [
+        {
+          metrics: [
+            {
+              name: "http.server.request.duration",
+              unit: "s",
+              histogram: {
+                aggregationTemporality: 1,
+                dataPoints: [
+                  {
+                    startTimeUnixNano: `${NOW_MS - 10_000}000000`,
+                    timeUnixNano: `${NOW_MS}000000`,
+                    count: "3",
+                    sum: 0.3,
+                    bucketCounts: ["1", "2"],
+                    explicitBounds: [0.1],
+                  },
+                ],
+              },
+            },
+            { name: "process.memory", gauge: { dataPoints: [{ asInt: "1" }] } },
+          ],
+        },
+      ],
+    },
+  ],
+});
 
 describe("OTLP/HTTP receiver", () => {
   it.each(["none", "gzip"])(
@@ -155,14 +201,14 @@ describe("OTLP/HTTP receiver", () => {
   });
 
   it.each([
-    { what: "another content type", headers: { "content-type": "text/plain" }, status: 415 },
-    { what: "another encoding", headers: { ...JSON_TYPE, "content-encoding": "br" }, status: 415 },
-    { what: "malformed JSON", headers: JSON_TYPE, status: 400 },
-  ])("answers $what with $status and a status in JSON", async ({ headers, status }) => {
+    { what: "another content type", headers: { "content-type": "text/plain" }, status: 415, code: 3 },
+    { what: "another encoding", headers: { ...JSON_TYPE, "content-encoding": "br" }, status: 415, code: 12 },
+    { what: "malformed JSON", headers: JSON_TYPE, status: 400, code: 3 },
+  ])("answers $what with $status and a status in JSON", async ({ code, headers, status }) => {
     const { url } = await started();
     const response = await post(url, "{", headers);
     expect(response.status).toBe(status);
-    expect(await response.json()).toEqual({ code: 3, message: expect.any(String) as string });
+    expect(await response.json()).toEqual({ code, message: expect.any(String) as string });
   });
 
   it("refuses what a browser sends for a page, whatever name the page has for the receiver", async () => {
@@ -173,10 +219,66 @@ describe("OTLP/HTTP receiver", () => {
     expect(received).toEqual([]);
   });
 
-  it("knows one path only", async () => {
+  it("names the paths that it takes where it is asked for another one", async () => {
     const { url } = await started();
-    expect((await post(url.replace("traces", "logs"), "{}", JSON_TYPE)).status).toBe(404);
+    const response = await post(url.replace("traces", "profiles"), "{}", JSON_TYPE);
+    expect(response.status).toBe(404);
+    expect(await response.json()).toEqual({
+      code: 5,
+      message: "this port takes POST /v1/traces, /v1/metrics, /v1/logs, /api/v2/spans",
+    });
     expect((await fetch(url)).status).toBe(404);
+  });
+
+  it.each(["/v1/traces/", "//v1/traces", "/v1/traces?team=shop"])("takes spans at %s", async (path) => {
+    const { url, received } = await started();
+    expect((await post(new URL(url).origin + path, body, PROTOBUF_TYPE)).status).toBe(200);
+    expect(received).toHaveLength(1);
+  });
+
+  it("takes logs and says nothing of them, so that programs that send all signals do not complain", async () => {
+    const bytes: number[] = [];
+    const { url, received } = await started({
+      metrics: silentMetrics({ logs: (count) => bytes.push(count) }),
+    });
+    const logs = url.replace("traces", "logs");
+    expect(await (await post(logs, '{"resourceLogs":[]}', JSON_TYPE)).text()).toBe("{}");
+    const compressed = { ...PROTOBUF_TYPE, "content-encoding": "gzip" };
+    const response = await post(logs, gzipSync("anything"), compressed);
+    expect(response.status).toBe(200);
+    expect((await response.arrayBuffer()).byteLength).toBe(0);
+    expect(bytes).toEqual([19, gzipSync("anything").length]);
+    expect(received).toEqual([]);
+  });
+
+  it("takes metrics of any kind and hands on histograms of request durations", async () => {
+    const offered: DurationPoint[] = [];
+    const taken: unknown[] = [];
+    const { url } = await started({
+      metrics: silentMetrics({ durations: (counts) => taken.push(counts) }),
+      onDurations: (points) => {
+        offered.push(...points);
+        return { accepted: points.length - 1, rejected: 1, reasons: { "too-old": 1 } };
+      },
+    });
+    const response = await post(
+      url.replace("traces", "metrics"),
+      JSON.stringify(metricsRequest()),
+      JSON_TYPE,
+    );
+    expect(await response.json()).toEqual({
+      partialSuccess: { rejectedDataPoints: "1", errorMessage: "too-old: 1" },
+    });
+    expect(offered.map(({ resource, role }) => [resource.service, role])).toEqual([["cart", "served"]]);
+    expect(taken).toEqual([expect.objectContaining({ accepted: 0, rejected: 1, discarded: 1 })]);
+  });
+
+  it("tells what it passed over, where a sender writes something else than spans", async () => {
+    const { url } = await started();
+    const response = await post(url, '{"resourceSpan":[],"spans":[{}]}', JSON_TYPE);
+    expect(await response.json()).toEqual({
+      partialSuccess: { rejectedSpans: "0", errorMessage: "not understood: resourceSpan, spans" },
+    });
   });
 
   it("answers 500, tells its owner and goes on when the consumer throws", async () => {
@@ -200,6 +302,8 @@ describe("OTLP/HTTP receiver", () => {
       request: (...values) => told.push(["request", ...values]),
       refused: (...values) => told.push(["refused", ...values]),
       connections: () => undefined,
+      durations: () => undefined,
+      logs: () => undefined,
       spans: (...values) => told.push(["spans", ...values]),
       bytes: (...values) => told.push(["bytes", ...values]),
     };

@@ -9,7 +9,8 @@ import type { ServiceError } from "@grpc/grpc-js";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { startOtlpGrpcReceiver } from "../../../../predictor/sources/otlp/grpc-receiver.ts";
 import { startOtlpReceiver } from "../../../../predictor/sources/otlp/receiver.ts";
-import type { OtlpReceiver, OtlpReceiverOptions } from "../../../../predictor/sources/otlp/receiver.ts";
+import type { OtlpReceiverOptions } from "../../../../predictor/sources/otlp/receiver-options.ts";
+import type { OtlpReceiver } from "../../../../predictor/sources/otlp/receiver.ts";
 import { waitUntil } from "../../../wait-until.ts";
 import { aSpan, protobufRequest } from "./messages.ts";
 

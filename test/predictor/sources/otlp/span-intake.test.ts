@@ -2,6 +2,7 @@ import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import type { Clock } from "@tradewind/core/process/clock.ts";
 import { Admission } from "../../../../predictor/sources/otlp/admission.ts";
+import { BodyWork } from "../../../../predictor/sources/otlp/body-work.ts";
 import { DEFAULT_RECEIVER_LIMITS } from "../../../../predictor/sources/otlp/limits.ts";
 import { JSON_TYPE, PROTOBUF } from "../../../../predictor/sources/otlp/responses.ts";
 import { SpanIntake } from "../../../../predictor/sources/otlp/span-intake.ts";
@@ -25,7 +26,7 @@ function intakeOf(limits: Partial<typeof DEFAULT_RECEIVER_LIMITS> = {}, clock: C
   const intake = new SpanIntake({
     clock,
     limits: merged,
-    admission,
+    work: new BodyWork({ clock, limits: merged, admission }),
     onSpans: (batch) => {
       received.push(recordsOf(batch));
       return {
@@ -39,7 +40,7 @@ function intakeOf(limits: Partial<typeof DEFAULT_RECEIVER_LIMITS> = {}, clock: C
     const call = admission.admit(sender);
     try {
       const maxBytes = merged.maxBodyBytes;
-      return await intake.take({ bytes, isCompressed: false, maxBytes, encoding: PROTOBUF, ...more }, call);
+      return await intake.take({ bytes, compression: "none", maxBytes, form: PROTOBUF, ...more }, call);
     } finally {
       call.end();
     }
@@ -54,29 +55,31 @@ const numbered = (count: number, more: Partial<WireSpan> = {}): WireSpan[] =>
 const jsonBody = (spans: readonly WireSpan[]): Uint8Array => Buffer.from(JSON.stringify(jsonRequest(spans)));
 
 describe("intake of OTLP bodies", () => {
-  it.each([
-    { encoding: PROTOBUF, body: protobufRequest } as const,
-    { encoding: JSON_TYPE, body: jsonBody } as const,
-  ])("lets the process do other work while a large body in $encoding is decoded and counted", async (row) => {
-    const { take, received } = intakeOf();
-    let turns = 0;
-    let isOver = false;
-    const other = (): void => {
-      turns += 1;
-      if (!isOver) setImmediate(other);
-    };
-    setImmediate(other);
-    const bytes = row.body(numbered(5_000));
-    expect(await take(bytes, { encoding: row.encoding })).toMatchObject({
-      accepted: 5_000,
-      bytes: bytes.length,
-    });
-    isOver = true;
-    // One turn for every 16 KiB decoded, one for every 1,024 spans handed on.
-    expect(turns).toBeGreaterThan(bytes.length / 20_000 + 4);
-    expect(received.flat().map(({ spanId }) => spanId)).toEqual(numbered(5_000).map(({ spanId }) => spanId));
-    expect(received.map(({ length }) => length)).toEqual([1024, 1024, 1024, 1024, 904]);
-  });
+  it.each([{ form: PROTOBUF, body: protobufRequest } as const, { form: JSON_TYPE, body: jsonBody } as const])(
+    "lets the process do other work while a large body in $form is decoded and counted",
+    async (row) => {
+      const { take, received } = intakeOf();
+      let turns = 0;
+      let isOver = false;
+      const other = (): void => {
+        turns += 1;
+        if (!isOver) setImmediate(other);
+      };
+      setImmediate(other);
+      const bytes = row.body(numbered(5_000));
+      expect(await take(bytes, { form: row.form })).toMatchObject({
+        accepted: 5_000,
+        bytes: bytes.length,
+      });
+      isOver = true;
+      // One turn for every 16 KiB decoded, one for every 1,024 spans handed on.
+      expect(turns).toBeGreaterThan(bytes.length / 20_000 + 4);
+      expect(received.flat().map(({ spanId }) => spanId)).toEqual(
+        numbered(5_000).map(({ spanId }) => spanId),
+      );
+      expect(received.map(({ length }) => length)).toEqual([1024, 1024, 1024, 1024, 904]);
+    },
+  );
 
   it("keeps every span with its resource when a body of many resources is handed on in parts", async () => {
     const { take, received } = intakeOf();
@@ -98,11 +101,11 @@ describe("intake of OTLP bodies", () => {
     const { take, received } = intakeOf();
     const forwarded: Uint8Array[] = [];
     const forward = (bytes: Uint8Array): void => void forwarded.push(bytes);
-    for (const [encoding, body] of [
+    for (const [form, body] of [
       [PROTOBUF, protobufRequest],
       [JSON_TYPE, jsonBody],
     ] as const) {
-      await expect(take(body([bad, bad, aSpan()]), { encoding, forward })).rejects.toMatchObject({
+      await expect(take(body([bad, bad, aSpan()]), { form, forward })).rejects.toMatchObject({
         statusCode: 400,
         rpcCode: 3,
         reason: "invalid",
@@ -133,7 +136,7 @@ describe("intake of OTLP bodies", () => {
     const body = protobufRequest(spans, { "service.name": "frontend", "host.name": "h".repeat(100) });
     const forwarded: Uint8Array[] = [];
     const compressed = gzipSync(body);
-    await take(compressed, { isCompressed: true, forward: (bytes) => void forwarded.push(bytes) });
+    await take(compressed, { compression: "gzip", forward: (bytes) => void forwarded.push(bytes) });
     expect(forwarded).toHaveLength(1);
     expect(forwarded[0]!.length).toBeLessThan(body.length / 8);
     const [there, here] = [emptyBatch(), emptyBatch()];
@@ -147,14 +150,15 @@ describe("intake of OTLP bodies", () => {
     const limits = DEFAULT_RECEIVER_LIMITS;
     const admission = new Admission(limits, clock);
     const onSpans = () => ({ accepted: 0, rejected: 1, reasons: { "too-old": 1 } });
-    const intake = new SpanIntake({ clock, limits, admission, onSpans });
+    const work = new BodyWork({ clock, limits, admission });
+    const intake = new SpanIntake({ clock, limits, work, onSpans });
     const forwarded: Uint8Array[] = [];
     const taken = await intake.take(
       {
         bytes: protobufRequest([aSpan()]),
-        isCompressed: false,
+        compression: "none",
         maxBytes: 1e6,
-        encoding: PROTOBUF,
+        form: PROTOBUF,
         forward: (bytes) => void forwarded.push(bytes),
       },
       admission.admit("10.0.0.1"),

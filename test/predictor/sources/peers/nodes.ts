@@ -6,6 +6,7 @@ import { createLog } from "@tradewind/core/process/log.ts";
 import { startOtlpReceiver } from "@tradewind/predictor/sources/otlp/receiver.ts";
 import type { OtlpReceiver } from "@tradewind/predictor/sources/otlp/receiver.ts";
 import { peerIntake } from "@tradewind/predictor/sources/otlp/peer-intake.ts";
+import type { OnDurations } from "../../../../predictor/sources/pushed-metrics/metric-intake.ts";
 import type { OnSpans } from "@tradewind/predictor/sources/otlp/span-intake.ts";
 import { Peers } from "@tradewind/predictor/sources/peers/peers.ts";
 import type { PeersOptions } from "@tradewind/predictor/sources/peers/peers.ts";
@@ -40,6 +41,8 @@ export interface Node {
 
 export type NodeOptions = Partial<PeersOptions> & { readonly secretText?: string };
 
+const allTaken: OnDurations = (points) => ({ accepted: points.length, rejected: 0, reasons: {} });
+
 /** A predictor's receiving side on its own loopback address, so that several can have one port. */
 export async function node(listen: string, options: NodeOptions): Promise<Node> {
   const { secretText, ...given } = options;
@@ -48,7 +51,7 @@ export async function node(listen: string, options: NodeOptions): Promise<Node> 
     for (let index = 0; index < batch.length; index += 1) spans.push(batch.names[index] ?? "");
     return { accepted: batch.length, rejected: 0, reasons: {} };
   };
-  const take = peerIntake(systemClock, onSpans);
+  const take = peerIntake(systemClock, onSpans, allTaken);
   const log = createLog("test", "silent");
   const peers = new Peers({
     targets: [],

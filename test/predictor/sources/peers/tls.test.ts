@@ -65,9 +65,8 @@ describe("--peers", () => {
     const clock = systemClock;
     const metrics = new PredictorMetrics();
     const parts = { options, clock, log, metrics, ends: [], state: () => undefined };
-    await expect(joinPeers(parts, () => ({ accepted: 0, rejected: 0, reasons: {} }))).rejects.toThrow(
-      message,
-    );
+    const none = () => ({ accepted: 0, rejected: 0, reasons: {} });
+    await expect(joinPeers(parts, none, none)).rejects.toThrow(message);
   });
 });
 

@@ -1,0 +1,86 @@
+import { z } from "zod";
+import { SPAN_KIND } from "../../window/span.ts";
+import type { SpanRecord, SpanResource } from "../../window/span.ts";
+import { USER_AGENT_KEYS } from "../../window/user-agent.ts";
+import { ResourceReader } from "../otlp/resource-attributes.ts";
+import { hexId } from "../traces/ids.ts";
+import { spanKind } from "../traces/stored-otlp.ts";
+
+const Endpoint = z.object({
+  serviceName: z.string().nullish(),
+  ipv4: z.string().nullish(),
+  ipv6: z.string().nullish(),
+});
+const microseconds = z.number().nonnegative().nullish();
+
+/**
+ * A span of Zipkin's model, version 2. The two sides of a call may have one id; the server's says `shared` then, which their kinds
+ * say as well. Times are in microseconds, and absent in what was sent before the span was over.
+ */
+const Span = z.object({
+  traceId: z.string(),
+  id: z.string(),
+  parentId: z.string().nullish(),
+  name: z.string().nullish(),
+  kind: z.string().nullish(),
+  timestamp: microseconds,
+  duration: microseconds,
+  localEndpoint: Endpoint.nullish(),
+  /** Read one by one, since a span may have many. */
+  tags: z.unknown().optional(),
+});
+
+/** One that is not over has no end: it is refused as those are whose end lies before their start. */
+const UNFINISHED_MS = -1;
+
+/** A span as Zipkin writes it in JSON; undefined where it cannot be understood. */
+export function readZipkinSpan(value: unknown): SpanRecord | undefined {
+  const { data } = Span.safeParse(value);
+  const traceId = hexId(data?.traceId, 16);
+  const spanId = hexId(data?.id, 8);
+  if (data === undefined || traceId === undefined || spanId === undefined) return undefined;
+  const parentId = hexId(data.parentId, 8);
+  if (parentId === undefined && /[^0]/.test(data.parentId ?? "")) return undefined;
+  const { duration, kind, localEndpoint, name, timestamp } = data;
+  const tags = isRecord(data.tags) ? data.tags : {};
+  const text = (key: string): string | undefined => (typeof tags[key] === "string" ? tags[key] : undefined);
+  const isOver = typeof timestamp === "number" && typeof duration === "number";
+  return {
+    traceId,
+    spanId,
+    parentId,
+    resource: resourceOf(localEndpoint ?? {}, text),
+    name: name ?? "",
+    kind: zipkinKind(kind),
+    startMs: (timestamp ?? 0) / 1e3,
+    durationMs: isOver ? duration / 1e3 : UNFINISHED_MS,
+    // Zipkin's clients write the tag on failure only, whatever it holds.
+    error: tags["error"] !== undefined && text("error") !== "false",
+    userAgent: USER_AGENT_KEYS.map(text).find((agent) => agent !== undefined),
+  };
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null;
+
+/** Spans without a kind are of work within a process. */
+const zipkinKind = (kind: string | null | undefined): SpanRecord["kind"] =>
+  kind === undefined || kind === null || kind === "" ? SPAN_KIND.internal : spanKind(kind);
+
+/** Without a pod by OpenTelemetry's names it is the address, which is all that Zipkin's own clients send. */
+function resourceOf(
+  { ipv4, ipv6, serviceName }: z.infer<typeof Endpoint>,
+  text: (key: string) => string | undefined,
+): SpanResource {
+  const reader = new ResourceReader();
+  for (const key of RESOURCE_KEYS) reader.take(key, text(key) ?? "");
+  const address = ipv4 ?? ipv6;
+  return {
+    ...(address !== undefined && address !== null && { instance: address }),
+    ...reader.resource(),
+    service: serviceName ?? "",
+  };
+}
+
+/** What Collectors write of a resource into the tags of its spans. */
+const RESOURCE_KEYS = ["k8s.pod.name", "k8s.pod.uid", "service.instance.id", "k8s.namespace.name"];
