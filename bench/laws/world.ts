@@ -85,6 +85,8 @@ class World {
   readonly #acknowledged = new Map<string, PlanTruth>();
   /** Verdicts that the scaler has said to have taken. */
   readonly #approved = new Set<string>();
+  /** By service, the change that let its newest decision through, until KEDA is answered by it. */
+  readonly #uses = new Map<string, { readonly id: string; readonly decidedAtMs: number }>();
   /** The plan that was settled last, and the oldest one of whose changes the journal does not have all, by their times. */
   #settledAtMs = 0;
   #journalOwes: number | undefined;
@@ -222,6 +224,7 @@ class World {
     this.#points.kill(this.#scaler);
     if (isPowerCut) this.#disk.cutPower(this.#rng);
     this.#machine.skewMs = 0;
+    this.#uses.clear();
     this.#scaler = this.#born();
   }
 
@@ -276,13 +279,17 @@ class World {
       const truth = this.#predictor.truthOf(startedAtMs, plannedAtMs);
       if (truth === undefined) continue;
       this.#inForce.set(service, { replicas: decided.replicas, truth });
-      if (isOfPlan) this.#lastServed.set(service, truth);
-      if (isOfPlan && saved.get(service) === plannedAtMs) this.#acknowledged.set(service, truth);
+      if (!isOfPlan) continue;
+      this.#lastServed.set(service, truth);
+      const use = this.#uses.get(service);
+      if (use !== undefined) this.recorder.use(use.id, use.decidedAtMs);
+      if (saved.get(service) === plannedAtMs) this.#acknowledged.set(service, truth);
     }
   }
 
   /** Whether an approved change let a decision past what goes without a person. */
-  #used({ context, decidedAtMs, final, wish }: DecisionRecord): void {
+  #used({ context, decidedAtMs, final, service, wish }: DecisionRecord): void {
+    this.#uses.delete(service);
     this.#settledAtMs = decidedAtMs;
     const before = context.previous?.replicas ?? wish.observed.replicasWanted ?? 0;
     const needed = wish.evidence["needReplicas"] ?? 0;
@@ -292,7 +299,7 @@ class World {
     const free = Math.max(before, needed, from + replicasRatio * Math.max(1, from));
     for (const { id, resource, state, to } of changes) {
       const isUse = state === "approved" && resource === "replicas" && to > from;
-      if (isUse && final.replicas >= to && to > free) this.recorder.use(id, decidedAtMs);
+      if (isUse && final.replicas >= to && to > free) this.#uses.set(service, { id, decidedAtMs });
     }
   }
 

@@ -15,7 +15,7 @@ import { registerEndpointMetrics } from "@tradewind/predictor/sources/endpoint-m
 import { registerPeerMetrics } from "@tradewind/predictor/sources/peers/metrics.ts";
 import { registerTriggerMetrics } from "@tradewind/predictor/sources/kubernetes/trigger-metrics.ts";
 import { registerStoreMetrics } from "@tradewind/predictor/store/metrics.ts";
-import type { Registry } from "prom-client";
+import { Registry } from "prom-client";
 import { beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { DASHBOARDS } from "../../charts/generate/dashboards/list.ts";
@@ -100,8 +100,10 @@ function predictorMetrics(): void {
   registerPeerMetrics(registry, unasked);
   registerStoreMetrics(registry, unasked, unasked);
   registerTriggerMetrics(registry, unasked);
-  registerApplications(registry, { several: true, list: unasked, drops: unasked });
   addRegistered(registry);
+  const several = new Registry();
+  registerApplications(several, { several: true, list: unasked, drops: unasked });
+  addRegistered(several);
 }
 
 /** The agent's on this machine, and on a node with a container whose name is known. */
