@@ -128,7 +128,7 @@ describe("the status of an application", () => {
   });
 
   it("names in the condition Acting the services that KEDA is paused for", () => {
-    const { conditions } = status({ header: { ...header(), mode: "act" }, paused: ["search"] });
+    const { conditions } = status({ header: header({ mode: "act" }), paused: ["search"] });
     expect(conditions.find(({ type }) => type === "Acting")).toMatchObject({
       status: "True",
       reason: "Act",
