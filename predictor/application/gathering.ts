@@ -121,8 +121,8 @@ export class Gathering {
   private async pull(source: SpanSource, interval: Interval, signal: AbortSignal): Promise<boolean> {
     const { builder, clock, origins } = this.options;
     const take = (batch: SpanBatch): void => {
-      origins.note(source.name, batch, clock.monotonicMs());
       builder.add(batch, clock.nowMs());
+      origins.note(source.name, batch, clock.monotonicMs());
     };
     const result = await this.attempt(source.name, signal, async () => source.pull(interval, take, signal));
     return result !== undefined;

@@ -103,11 +103,14 @@ export class PlannedApplication {
     registerNodeClassMetrics(registry, this.placing);
     this.explaining = this.makeExplaining(incidents);
     this.proposing = this.makeProposing();
-    const { graceSeconds, windowSeconds } = options;
+    const { maxGraceSeconds, windowSeconds } = options;
     this.builder = makeBuilder(shared, own);
-    this.metrics.follow(() => this.builder.totals(), graceSeconds);
+    this.metrics.follow(
+      () => this.builder.totals(),
+      () => this.builder.graceSeconds,
+    );
     this.arrivals = countArrivals(() => own.current()?.entry, {
-      graceMs: 1e3 * graceSeconds,
+      graceMs: 1e3 * maxGraceSeconds,
       windowMs: 1e3 * windowSeconds,
     });
     this.gathering = this.makeGathering();
@@ -226,11 +229,16 @@ export class PlannedApplication {
   take(batch: SpanBatch): AddResult {
     const { clock } = this.shared;
     const nowMs = clock.nowMs();
-    this.origins.note(PUSHED, batch, clock.monotonicMs());
     const result = this.builder.add(batch, nowMs);
+    this.origins.note(PUSHED, batch, clock.monotonicMs());
     // After the builder, which puts the weights of the spans right.
     this.arrivals.add(batch, nowMs);
     return result;
+  }
+
+  /** How long its windows wait for late spans, seconds. */
+  get graceSeconds(): number {
+    return this.builder.graceSeconds;
   }
 
   /** Asks its sources about a window. Never throws. */

@@ -65,15 +65,20 @@ const MOST_WORDS = 500;
 
 const MOST_PARTS = 16;
 
-/** What is missing of the traffic of any service, each part once: sources that nobody needed are not among them. */
+/**
+ * What is missing of the traffic of any service, each part once: sources that nobody needed are not among them, nor what others know whole.
+ * @param spans windows of spans alone
+ */
 export function missingParts(
   { windows }: WindowSet,
   { failed }: Pick<Gathered, "failed">,
   missing: readonly string[],
+  spans: Pick<WindowSet, "windows">,
 ): readonly string[] {
-  const needed = failed
-    .map(wordsOf)
-    .filter((words) => windows.some((window) => window.missing?.includes(words)));
+  const ofServices = spans.windows.flatMap((window) => window.missing ?? []);
+  const needed = [...failed.map(wordsOf), ...ofServices].filter((words) =>
+    windows.some((window) => window.missing?.includes(words)),
+  );
   return [...new Set([...missing, ...needed])].slice(0, MOST_PARTS);
 }
 
@@ -85,7 +90,7 @@ function wordsOf({ name }: FailedSource): string {
 function doubted(window: Window, failed: readonly FailedSource[], { missing, told }: Doubts): Window {
   const isTold = Number(window.requestsPerSecond) > 0 && told.has(window.service);
   const lacking = isTold ? [] : failed;
-  const words = [...missing, ...lacking.map(wordsOf)];
+  const words = [...(window.missing === undefined ? [] : [window.missing]), ...missing, ...lacking.map(wordsOf)];
   return words.length === 0 ? window : { ...window, missing: words.join("; ").slice(0, MOST_WORDS) };
 }
 

@@ -34,7 +34,7 @@ export class Claims {
 
   /** @param namespace undefined where it is not known */
   of(namespace: string | undefined, service: string): Claim {
-    if (namespace === undefined) return this.#anywhere(service);
+    if (namespace === undefined) return this.#qualified(service) ?? this.#anywhere(service);
     const here = this.#byNamespace.get(namespace) ?? [];
     const [only, ...others] = here;
     if (only !== undefined && others.length === 0) return { owner: applicationKey(only) };
@@ -58,6 +58,15 @@ export class Claims {
       }
     }
     return found;
+  }
+
+  /** NAME.NAMESPACE, as Istio calls services: of the application that has it there. */
+  #qualified(service: string): Claim | undefined {
+    const [name = "", namespace = "", ...domain] = service.split(".", 6);
+    if (!this.#byNamespace.has(namespace) || !["", "svc", "svc.cluster.local"].includes(domain.join(".")))
+      return undefined;
+    const claim = this.of(namespace, name);
+    return claim.owner === undefined ? undefined : claim;
   }
 
   #anywhere(service: string): Claim {

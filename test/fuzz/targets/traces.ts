@@ -10,7 +10,7 @@ import { hexId } from "@tradewind/predictor/sources/traces/ids.ts";
 import { nestsDeeperThan } from "@tradewind/predictor/sources/traces/json-depth.ts";
 import { readStoredOtlp } from "@tradewind/predictor/sources/traces/stored-otlp.ts";
 import { NO_RESOURCES } from "@tradewind/predictor/window/resources.ts";
-import { SPAN_KIND } from "@tradewind/predictor/window/span.ts";
+import { DERIVED_KIND, SPAN_KIND } from "@tradewind/predictor/window/span.ts";
 import { WindowBuilder } from "@tradewind/predictor/window/window-builder.ts";
 import { jaegerTraces, tempoTrace, traffic } from "../../predictor/sources/traffic.ts";
 import { attempt, attemptAsync, expect, jsonText, never } from "../engine/oracle.ts";
@@ -119,7 +119,7 @@ const storedOtlp = valueTarget("traces/stored-otlp", [TEMPO_TRACE], (value) => {
   for (const { durationMs, kind, spanId, startMs, traceId } of read?.spans ?? []) {
     expect(traceId.length === 32 && spanId.length === 16, "id", () => `${traceId} ${spanId}`);
     expect(Number.isFinite(startMs) && Number.isFinite(durationMs), "time", () => `${startMs} ${durationMs}`);
-    expect(Object.values(SPAN_KIND).includes(kind), "kind", () => `span kind ${kind}`);
+    expect(Object.values<number>({ ...SPAN_KIND, ...DERIVED_KIND }).includes(kind), "kind", () => `span kind ${kind}`);
   }
 });
 

@@ -88,7 +88,7 @@ describe("combineWindows", () => {
     const failed = [{ name: "jaeger", kind: "spans" }] as const;
     const combined = combineWindows(spans, gathered({ failed }), told("cart"));
     expect(combined).toEqual(spans);
-    expect(missingParts(combined, { failed }, [])).toEqual([]);
+    expect(missingParts(combined, { failed }, [], set())).toEqual([]);
   });
 
   it("keeps what was measured, with what is missing, when the only source of traces failed in between", () => {
@@ -100,7 +100,7 @@ describe("combineWindows", () => {
       missing: "the source 'jaeger' could not be read",
     });
     expect(combined.flows).toEqual(spans.flows);
-    expect(missingParts(combined, { failed }, [])).toEqual(["the source 'jaeger' could not be read"]);
+    expect(missingParts(combined, { failed }, [], set())).toEqual(["the source 'jaeger' could not be read"]);
   });
 
   it("keeps the spans that came, and their miss, when those of a peer are missing", () => {
@@ -109,7 +109,7 @@ describe("combineWindows", () => {
     const combined = combineWindows(spans, NOTHING_GATHERED, doubts);
     expect(of(combined, "cart")).toEqual({ ...spans.windows[0], missing: "spans of a peer are missing" });
     expect(combined.flows).toEqual(spans.flows);
-    expect(missingParts(combined, NOTHING_GATHERED, doubts.missing)).toEqual(doubts.missing);
+    expect(missingParts(combined, NOTHING_GATHERED, doubts.missing, set())).toEqual(doubts.missing);
   });
 
   it("takes whole traffic from metrics where spans of it are missing", () => {
