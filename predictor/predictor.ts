@@ -98,7 +98,9 @@ export async function startPredictor(input: PredictorOptionsInput): Promise<Runn
     // What spans of one application come late shall not delay others, and what is asked for comes late by itself.
     const { jaeger, tempo } = sections.sources;
     const isLearnt =
-      given.graceSeconds === undefined && surroundings.only !== undefined && jaeger.length + tempo.length === 0;
+      given.graceSeconds === undefined &&
+      surroundings.only !== undefined &&
+      jaeger.length + tempo.length === 0;
     const maxGraceSeconds = isLearnt ? Math.max(graceSeconds, MAX_GRACE_SECONDS) : graceSeconds;
     const options = { ...given, graceSeconds, maxGraceSeconds };
     const addresses = await startParts({ ...edges, tls, options, surroundings, sections });

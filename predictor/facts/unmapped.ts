@@ -17,7 +17,9 @@ export function unmappedNames(windows: readonly Window[]): readonly UnmappedName
       if (!names.has(callee)) callers.set(callee, [...(callers.get(callee) ?? []), service]);
     }
   }
-  return [...callers].sort(([a], [b]) => (a < b ? -1 : 1)).map(([service, by]) => proposal(service, by, running));
+  return [...callers]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([service, by]) => proposal(service, by, running));
 }
 
 /** A workload without requests that is called alike; else the only caller, in whose process it may run. */

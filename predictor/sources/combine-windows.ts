@@ -90,7 +90,11 @@ function wordsOf({ name }: FailedSource): string {
 function doubted(window: Window, failed: readonly FailedSource[], { missing, told }: Doubts): Window {
   const isTold = Number(window.requestsPerSecond) > 0 && told.has(window.service);
   const lacking = isTold ? [] : failed;
-  const words = [...(window.missing === undefined ? [] : [window.missing]), ...missing, ...lacking.map(wordsOf)];
+  const words = [
+    ...(window.missing === undefined ? [] : [window.missing]),
+    ...missing,
+    ...lacking.map(wordsOf),
+  ];
   return words.length === 0 ? window : { ...window, missing: words.join("; ").slice(0, MOST_WORDS) };
 }
 

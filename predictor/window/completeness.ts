@@ -23,7 +23,8 @@ const WORDS: Partial<Record<ArrivalDrop, string>> = {
   unfinished: "have no end: whoever sends them exports spans that are still open",
   "negative-duration": "end before they start",
   "too-long": "last longer than an hour",
-  "too-old": "ended too long ago: the clock here or at their sender is wrong, or they are on the way for minutes",
+  "too-old":
+    "ended too long ago: the clock here or at their sender is wrong, or they are on the way for minutes",
   "too-far-ahead": "end in the future: the clock here or at their sender is wrong",
   "trace-too-large": "are of traces that hold too many spans",
 };
@@ -56,7 +57,8 @@ class ServiceTally {
     const [last, earlier] = [usualSeconds(this.last, ENOUGH_SPANS), usualSeconds(this.earlier, ENOUGH_SPANS)];
     if (last !== undefined && earlier !== undefined) return Math.min(last, earlier);
     const first = last === undefined ? this.delays : this.last;
-    for (let step = 0; step < STEPS && upTo(step) <= graceSeconds; step += 1) if (first[step] !== 0) return undefined;
+    for (let step = 0; step < STEPS && upTo(step) <= graceSeconds; step += 1)
+      if (first[step] !== 0) return undefined;
     return usualSeconds(first, ENOUGH_LATE);
   }
 }
@@ -128,7 +130,10 @@ export class Completeness {
    * @param isEntry of services by their numbers; undefined for services that do not matter
    * @returns time to wait for late spans, seconds
    */
-  waitSeconds({ leastSeconds, mostOfOthersSeconds, mostSeconds }: WaitLimits, isEntry: (service: number) => boolean | undefined): number {
+  waitSeconds(
+    { leastSeconds, mostOfOthersSeconds, mostSeconds }: WaitLimits,
+    isEntry: (service: number) => boolean | undefined,
+  ): number {
     const waits = { entries: leastSeconds, others: leastSeconds };
     this.tallies.forEach((tally, service) => {
       const delaySeconds = tally.delaySeconds(leastSeconds);
@@ -155,7 +160,9 @@ export class Completeness {
     if (isOver(late, requests)) {
       const delaySeconds = tally.delaySeconds(graceSeconds);
       const isWaitedFor = delaySeconds === undefined || delaySeconds <= graceSeconds;
-      const usual = isWaitedFor ? "" : `, ${delaySeconds} s after their end: --grace ${Math.ceil(delaySeconds + MARGIN_SECONDS)}s`;
+      const usual = isWaitedFor
+        ? ""
+        : `, ${delaySeconds} s after their end: --grace ${Math.ceil(delaySeconds + MARGIN_SECONDS)}s`;
       parts.push(`${late} of ${requests} requests of ${name} came after their window was built${usual}`);
     }
     const counts = [...refused.values()];
@@ -164,8 +171,10 @@ export class Completeness {
     for (const [reason, lost] of refused) {
       const words = WORDS[reason];
       if (words === undefined) continue;
-      if (isOver(lost.requests, ofRequests)) parts.push(`${lost.requests} of ${ofRequests} requests of ${name} ${words}`);
-      else if (isOver(lost.spans, ofSpans)) parts.push(`${lost.spans} of ${ofSpans} spans of ${name} ${words}`);
+      if (isOver(lost.requests, ofRequests))
+        parts.push(`${lost.requests} of ${ofRequests} requests of ${name} ${words}`);
+      else if (isOver(lost.spans, ofSpans))
+        parts.push(`${lost.spans} of ${ofSpans} spans of ${name} ${words}`);
     }
     return parts.length === 0 ? undefined : parts.join("; ");
   }
@@ -176,4 +185,5 @@ export class Completeness {
   }
 }
 
-const isOver = (count: number, total: number): boolean => count >= LEAST_LOST && count > TOLERATED_SHARE * total;
+const isOver = (count: number, total: number): boolean =>
+  count >= LEAST_LOST && count > TOLERATED_SHARE * total;

@@ -6,7 +6,12 @@ import type { SpanRecord } from "./span.ts";
  * begins with one of those listed.
  */
 const CONVENTIONS: readonly Convention[] = [
-  { kind: SPAN_KIND.consumer, is: DERIVED_KIND.receive, key: "messaging.operation.type", begins: ["receive"] },
+  {
+    kind: SPAN_KIND.consumer,
+    is: DERIVED_KIND.receive,
+    key: "messaging.operation.type",
+    begins: ["receive"],
+  },
   {
     kind: SPAN_KIND.consumer,
     is: DERIVED_KIND.receive,
@@ -51,7 +56,11 @@ export function mayBeTold(kind: number, durationNs: number): boolean {
 }
 
 /** The kind of a span of which {@link mayBeTold} is true, after one more of its attributes. */
-export function toldKind<Kind extends number>(kind: Kind, key: string, value: string): Kind | SpanRecord["kind"] {
+export function toldKind<Kind extends number>(
+  kind: Kind,
+  key: string,
+  value: string,
+): Kind | SpanRecord["kind"] {
   for (const each of BY_KEY.get(key) ?? [])
     if (each.kind === kind && each.begins.some((text) => value.startsWith(text))) return each.is;
   return kind;

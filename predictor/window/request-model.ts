@@ -28,7 +28,15 @@ import { DERIVED_KIND, SPAN_KIND } from "./span.ts";
  */
 
 /** What a span is in its trace. */
-export const SPAN_CLASS = { inner: 0, call: 1, request: 2, anew: 3, unawaited: 4, transit: 5, wait: 6 } as const;
+export const SPAN_CLASS = {
+  inner: 0,
+  call: 1,
+  request: 2,
+  anew: 3,
+  unawaited: 4,
+  transit: 5,
+  wait: 6,
+} as const;
 export type SpanClass = (typeof SPAN_CLASS)[keyof typeof SPAN_CLASS];
 
 /** How two spans' pods compare. */
@@ -78,7 +86,12 @@ export interface OwnServiceParent {
 }
 
 /** A SERVER span below one of its own service. */
-export function classOfOwnServer({ isBelowCall, isOver, isWork: isBelowWork, pods }: OwnServiceParent): SpanClass {
+export function classOfOwnServer({
+  isBelowCall,
+  isOver,
+  isWork: isBelowWork,
+  pods,
+}: OwnServiceParent): SpanClass {
   if (isBelowCall) return pods === PODS.same ? SPAN_CLASS.transit : SPAN_CLASS.request;
   if (isOver) return SPAN_CLASS.anew;
   if (pods === PODS.different) return SPAN_CLASS.request;

@@ -74,7 +74,8 @@ export class ServiceOwners {
   resolve(resource: SpanResource): number {
     const { namespace, service } = resource;
     if (namespace !== undefined && namespace !== this.options.namespace) return OWNERSHIP.foreign;
-    if (resource.cluster !== undefined && this.isOtherCluster(resource, resource.cluster)) return OWNERSHIP.foreign;
+    if (resource.cluster !== undefined && this.isOtherCluster(resource, resource.cluster))
+      return OWNERSHIP.foreign;
     if (this.known.size === 0) return OWNERSHIP.own;
     const owner = this.known.has(service) ? service : this.withoutNamespace(service);
     if (owner !== undefined) {
@@ -90,7 +91,8 @@ export class ServiceOwners {
 
   /** What cannot be told apart for lack of a setting, in words. */
   doubt(): string | undefined {
-    if (this.options.cluster !== undefined || this.clusters.size < 2 || this.ownCluster() !== undefined) return undefined;
+    if (this.options.cluster !== undefined || this.clusters.size < 2 || this.ownCluster() !== undefined)
+      return undefined;
     const names = [...this.clusters.keys()].join(" and ");
     return `spans come from the clusters ${names}: set sources.otlp.cluster to the one of this application`;
   }
@@ -129,7 +131,8 @@ export class ServiceOwners {
       this.clusters.set(cluster, pods);
     }
     for (const name of [instance, host])
-      if (name !== undefined && this.pods.has(name) && pods !== undefined && pods.size < MOST_PODS) pods.add(name);
+      if (name !== undefined && this.pods.has(name) && pods !== undefined && pods.size < MOST_PODS)
+        pods.add(name);
     const own = this.ownCluster();
     return own !== undefined && own !== cluster;
   }
@@ -143,4 +146,5 @@ export class ServiceOwners {
 }
 
 /** The kind of a span that a process made under another name than its own. */
-export const libraryKind = (kind: number): number => (kind === SPAN_KIND.client ? DERIVED_KIND.library : kind);
+export const libraryKind = (kind: number): number =>
+  kind === SPAN_KIND.client ? DERIVED_KIND.library : kind;

@@ -266,7 +266,11 @@ export class TraceEvaluation {
     arena.counted[slot] = COUNTED.beginning;
     const service = arena.service[slot] ?? 0;
     const startNs = arena.startNs[slot] ?? 0;
-    target.intervals.traceBegan(startNs, this.isWorkAt(span) ? apart(service) : service, arena.weight[slot] ?? 1);
+    target.intervals.traceBegan(
+      startNs,
+      this.isWorkAt(span) ? apart(service) : service,
+      arena.weight[slot] ?? 1,
+    );
   }
 
   /** After all requests of the trace, so that how their calls ran is known. */
@@ -322,7 +326,8 @@ export class TraceEvaluation {
       const call = this.swept[index] ?? 0;
       const callSlot = tree.slot[call] ?? 0;
       const callNs = arena.durationNs[callSlot] ?? 0;
-      if ((tree.firstCallee[call] ?? NONE) === NONE) sums.unresolvedCalls += weight * callsOf(arena, callSlot);
+      if ((tree.firstCallee[call] ?? NONE) === NONE)
+        sums.unresolvedCalls += weight * callsOf(arena, callSlot);
       const isParallel = sweep.isParallel(index);
       if (isParallel && arena.call[callSlot] === CALL.alone) arena.call[callSlot] = CALL.beside;
       const stage = sweep.stageOf(index);

@@ -1,6 +1,15 @@
 import { NONE } from "./span-arena.ts";
 import type { SpanArena } from "./span-arena.ts";
-import { SPAN_CLASS, classBelow, classOfOwnServer, classOfTop, comparedPods, isCall, isServer, isWork } from "./request-model.ts";
+import {
+  SPAN_CLASS,
+  classBelow,
+  classOfOwnServer,
+  classOfTop,
+  comparedPods,
+  isCall,
+  isServer,
+  isWork,
+} from "./request-model.ts";
 import type { SpanClass } from "./request-model.ts";
 
 /** The span has no parent: it began the trace. */
@@ -235,7 +244,8 @@ export class TraceTree {
     const slot = this.slot[span] ?? 0;
     const parentSlot = this.slot[parent] ?? 0;
     const isSameService = arena.service[slot] === arena.service[parentSlot];
-    if (!isSameService || !isServer(kind)) return classBelow(kind, arena.kind[parentSlot] ?? 0, isSameService);
+    if (!isSameService || !isServer(kind))
+      return classBelow(kind, arena.kind[parentSlot] ?? 0, isSameService);
     const request = this.request[parent] ?? NONE;
     const requestSlot = this.slot[request === NONE ? parent : request] ?? 0;
     const endNs = (arena.startNs[requestSlot] ?? 0) + (arena.durationNs[requestSlot] ?? 0);

@@ -119,7 +119,8 @@ export class WindowBuilder {
   private learntMs = -Infinity;
 
   constructor(options: WindowBuilderOptions) {
-    const { windowSeconds, namespace, hashSeed, knownServices, objectiveSeconds, probePaths, ...rest } = options;
+    const { windowSeconds, namespace, hashSeed, knownServices, objectiveSeconds, probePaths, ...rest } =
+      options;
     const { cluster, entries, pods, ...limits } = rest;
     this.objectiveSeconds = objectiveSeconds ?? (() => undefined);
     this.limits = { ...DEFAULT_WINDOW_LIMITS, ...limits };
@@ -129,7 +130,8 @@ export class WindowBuilder {
     this.namespace = namespace;
     this.hashSeed = hashSeed ?? 0;
     // A number may only be given to another name when nothing that is held can still refer to it.
-    const { maxTraceSeconds, maxPastSeconds, maxAheadSeconds, maxGraceSeconds, traceGraceSeconds } = this.limits;
+    const { maxTraceSeconds, maxPastSeconds, maxAheadSeconds, maxGraceSeconds, traceGraceSeconds } =
+      this.limits;
     const longestGraceSeconds = Math.max(traceGraceSeconds, maxGraceSeconds);
     const heldSeconds = maxTraceSeconds + maxPastSeconds + maxAheadSeconds + longestGraceSeconds;
     this.idleMs = 1e3 * Math.max(this.limits.idleSeconds, heldSeconds + 2 * windowSeconds);
@@ -235,7 +237,8 @@ export class WindowBuilder {
       if (trace.earliestEventNs < endNs) this.evaluation.countEnded(trace, endNs, nowMs);
     }
     const measured = this.intervals.measured.get(number);
-    for (const [service, { requests }] of measured?.services ?? []) if (requests > 0) this.serving.add(service);
+    for (const [service, { requests }] of measured?.services ?? [])
+      if (requests > 0) this.serving.add(service);
     const set = windowSet({
       interval,
       measured,
@@ -364,7 +367,8 @@ export class WindowBuilder {
     const isRoot = isZero(batch.parentId, 2 * index, 2);
     const { maxSpansPerTrace } = this.limits;
     if (trace.spans >= Math.max(maxSpansPerTrace, trace.relieveAt)) this.relieve(trace, nowMs);
-    if (trace.spans >= maxSpansPerTrace && !isRoot && this.fold(trace, batch, index, startNs)) return undefined;
+    if (trace.spans >= maxSpansPerTrace && !isRoot && this.fold(trace, batch, index, startNs))
+      return undefined;
     if (trace.spans >= 2 * maxSpansPerTrace) return this.refuse(batch, index, "trace-too-large", nowMs);
     this.weights.weigh(batch, index, service, nowMs);
     if (isRoot) {

@@ -89,11 +89,7 @@ function serviceWindow(input: WindowSetInput, service: string, number: number | 
     ...(sums !== undefined && traffic(input, sums, began, isApart)),
     ...(missing !== undefined && { missing: missing.slice(0, MAX_MISSING) }),
     callees: accumulator === undefined ? [] : callEdges(input, accumulator),
-    containers: countedContainers(
-      input.pods,
-      sums,
-      (resources?.containers ?? []).slice(0, MAX_CONTAINERS),
-    ),
+    containers: countedContainers(input.pods, sums, (resources?.containers ?? []).slice(0, MAX_CONTAINERS)),
   };
 }
 

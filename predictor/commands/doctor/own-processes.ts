@@ -140,7 +140,8 @@ async function checkPlan(
       subject,
       level: "warning",
       message: `the plan is not of all traffic: ${words}`,
-      remedy: "what was measured stays, and nothing is scaled down: docs/windows.md#silence-and-what-is-missing",
+      remedy:
+        "what was measured stays, and nothing is scaled down: docs/windows.md#silence-and-what-is-missing",
     }));
     if (incomplete.length === 0) return [ok, ...missing];
     return [
@@ -155,13 +156,20 @@ async function checkPlan(
     ];
   });
   if (!ofPlan.some(({ level }) => level === "ok")) return ofPlan;
-  const ofNames = await asked(predictor, access, { path: "v1/windows", query }, WindowSet, ({ windows }, subject) =>
-    unmappedNames(windows).slice(0, MOST_NAMES).map(({ proposed, service }): Finding => ({
-      subject,
-      level: "warning",
-      message: `requests lead to '${service}', which no workload is called: nothing can be scaled for its time`,
-      remedy: `map it to the workload whose process it is: services: [{ name: ${service}, workload: { kind: Deployment, name: ${proposed ?? "WORKLOAD"} } }]`,
-    })),
+  const ofNames = await asked(
+    predictor,
+    access,
+    { path: "v1/windows", query },
+    WindowSet,
+    ({ windows }, subject) =>
+      unmappedNames(windows)
+        .slice(0, MOST_NAMES)
+        .map(({ proposed, service }): Finding => ({
+          subject,
+          level: "warning",
+          message: `requests lead to '${service}', which no workload is called: nothing can be scaled for its time`,
+          remedy: `map it to the workload whose process it is: services: [{ name: ${service}, workload: { kind: Deployment, name: ${proposed ?? "WORKLOAD"} } }]`,
+        })),
   );
   return [...ofPlan, ...ofNames.filter(({ level }) => level !== "ok")];
 }

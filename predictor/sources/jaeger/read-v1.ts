@@ -99,7 +99,9 @@ function parentOf(references: readonly z.infer<typeof Reference>[], traceId: str
   return hexId(parent?.spanID, 8);
 }
 
-function* textTags(tags: readonly z.infer<typeof Tag>[] | null | undefined): Generator<{ key: string; text: string }> {
+function* textTags(
+  tags: readonly z.infer<typeof Tag>[] | null | undefined,
+): Generator<{ key: string; text: string }> {
   for (const { key, value } of tags ?? []) {
     if (typeof value === "string" || typeof value === "number") yield { key, text: String(value) };
   }

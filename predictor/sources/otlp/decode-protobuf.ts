@@ -7,7 +7,13 @@ import {
 } from "../../window/conventions.ts";
 import { SPAN_KIND, sentKind } from "../../window/span.ts";
 import type { SpanBatch, SpanResource } from "../../window/span.ts";
-import { USER_AGENT, USER_AGENT_BYTES, USER_AGENT_KEYS, isUserAgentKey, userAgentOf } from "../../window/user-agent.ts";
+import {
+  USER_AGENT,
+  USER_AGENT_BYTES,
+  USER_AGENT_KEYS,
+  isUserAgentKey,
+  userAgentOf,
+} from "../../window/user-agent.ts";
 import { ByteStrings } from "./byte-strings.ts";
 import { DEFAULT_RECEIVER_LIMITS } from "./limits.ts";
 import { BYTES, FIXED64, MessageReader, tag, VARINT } from "./message-reader.ts";

@@ -119,7 +119,11 @@ const storedOtlp = valueTarget("traces/stored-otlp", [TEMPO_TRACE], (value) => {
   for (const { durationMs, kind, spanId, startMs, traceId } of read?.spans ?? []) {
     expect(traceId.length === 32 && spanId.length === 16, "id", () => `${traceId} ${spanId}`);
     expect(Number.isFinite(startMs) && Number.isFinite(durationMs), "time", () => `${startMs} ${durationMs}`);
-    expect(Object.values<number>({ ...SPAN_KIND, ...DERIVED_KIND }).includes(kind), "kind", () => `span kind ${kind}`);
+    expect(
+      Object.values<number>({ ...SPAN_KIND, ...DERIVED_KIND }).includes(kind),
+      "kind",
+      () => `span kind ${kind}`,
+    );
   }
 });
 

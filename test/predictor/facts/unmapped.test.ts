@@ -28,9 +28,9 @@ describe("names in spans that no workload has", () => {
 
   it("propose a workload without requests that is called alike before a caller", () => {
     const silent = window("billing", [], { ...running, requestsPerSecond: undefined });
-    expect(unmappedNames([window("front", ["billing-v2"], running), window("billing-v2", []), silent])).toEqual([
-      { service: "billing-v2", proposed: "billing" },
-    ]);
+    expect(
+      unmappedNames([window("front", ["billing-v2"], running), window("billing-v2", []), silent]),
+    ).toEqual([{ service: "billing-v2", proposed: "billing" }]);
   });
 
   it("propose nothing where several call it", () => {

@@ -91,7 +91,8 @@ describe("late spans", () => {
     const builder = newBuilder({ ...options, maxGraceSeconds: 60 });
     follow(builder, { desk: 1, vault: 1 }, 3);
     const nowMs = T0 + 3.9 * WINDOW_MS;
-    for (let index = 0; index < 60; index += 1) builder.add(batchOf(request(3 * WINDOW_MS - 20_000 + 100 * index)), nowMs);
+    for (let index = 0; index < 60; index += 1)
+      builder.add(batchOf(request(3 * WINDOW_MS - 20_000 + 100 * index)), nowMs);
     for (let index = 0; index < 25; index += 1) builder.add(batchOf(request(3.8 * WINDOW_MS + index)), nowMs);
     build(builder, 3);
     build(builder, 4);
@@ -104,7 +105,9 @@ describe("spans that cannot be taken", () => {
     const builder = newBuilder(options);
     const spans = Array.from({ length: 100 }, (_, index) => {
       const made = request(100 * index);
-      return index < 100 * share ? made.map((each) => (each.resource.service === "desk" ? broken(each) : each)) : made;
+      return index < 100 * share
+        ? made.map((each) => (each.resource.service === "desk" ? broken(each) : each))
+        : made;
     }).flat();
     builder.add(batchOf(spans), T0 + WINDOW_MS);
     const set = build(builder, 0);
@@ -217,12 +220,19 @@ describe("a request of more spans than a trace may hold", () => {
         kind: "server",
         at: 0,
         for: 50,
-        children: Array.from({ length: 60 }, () => ({ service: "desk", kind: "internal" as const, at: 1, for: 1 })),
+        children: Array.from({ length: 60 }, () => ({
+          service: "desk",
+          kind: "internal" as const,
+          at: 1,
+          for: 1,
+        })),
       });
       const made = [...children, { ...root!, parentId: "ab".repeat(8) }];
       expect(builder.add(batchOf(made), T0 + 1_000).reasons).toEqual({ "trace-too-large": 21 });
     }
-    const resources = { services: new Map([["desk", { namespace: "shop", replicasReady: 1, containers: [] }]]) };
+    const resources = {
+      services: new Map([["desk", { namespace: "shop", replicasReady: 1, containers: [] }]]),
+    };
     const set = builder.build(T0, T0 + WINDOW_MS, resources, T0 + WINDOW_MS + 5_000);
     expect(serviceIn(set, "desk").missing).toMatch(/^5 of 5 requests of desk are of traces/);
   });

@@ -56,7 +56,9 @@ describe("spans refused on arrival", () => {
   it("trace-too-large", () => {
     const builder = newBuilder({ maxSpansPerTrace: 100 });
     const kind = SPAN_KIND.internal;
-    const inner = Array.from({ length: 250 }, (_, index) => span({ spanId: id(index + 2), parentId: id(1), kind }));
+    const inner = Array.from({ length: 250 }, (_, index) =>
+      span({ spanId: id(index + 2), parentId: id(1), kind }),
+    );
     expect(builder.add(batchOf([span(), ...inner]), ARRIVAL_MS)).toMatchObject({
       accepted: 200,
       reasons: { "trace-too-large": 51 },

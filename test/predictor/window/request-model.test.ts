@@ -56,7 +56,9 @@ describe("the objective holds at the entry", () => {
   it("below a gateway that has a workload, but that no request of the entry leads to", () => {
     const set = windowsOf(
       many((at) =>
-        server("gateway", at, 90, { children: [client("gateway", at + 5, 80, { children: [order(at + 10)] })] }),
+        server("gateway", at, 90, {
+          children: [client("gateway", at + 5, 80, { children: [order(at + 10)] })],
+        }),
       ),
       { ...bakery, knownServices: () => ["gateway", "storefront", "oven"] },
     );
@@ -171,7 +173,10 @@ describe("what no user waits for", () => {
 
   it("work is what a service does that nobody has ever asked", () => {
     const set = windowsOf(sweeps, bakery);
-    expect(serviceIn(set, "storefront")).toMatchObject({ requestsPerSecond: PER_SECOND, beganPerSecond: PER_SECOND });
+    expect(serviceIn(set, "storefront")).toMatchObject({
+      requestsPerSecond: PER_SECOND,
+      beganPerSecond: PER_SECOND,
+    });
     expect(flowIn(set, "sweep carts").latency.p95Seconds).toBeCloseTo(0.7, 2);
   });
 
@@ -206,7 +211,10 @@ describe("what no user waits for", () => {
       }),
     );
     const set = windowsOf([...many((at) => order(at)), ...feeds], bakery);
-    expect(serviceIn(set, "storefront")).toMatchObject({ requestsPerSecond: PER_SECOND, beganPerSecond: PER_SECOND });
+    expect(serviceIn(set, "storefront")).toMatchObject({
+      requestsPerSecond: PER_SECOND,
+      beganPerSecond: PER_SECOND,
+    });
     expect(serviceIn(set, "storefront").responseLatency?.p99Seconds).toBeCloseTo(0.06, 3);
     expect(serviceIn(set, "oven").requestsPerSecond).toBe(2 * PER_SECOND);
     expect(set.flows.map(({ flow }) => flow)).toEqual(["POST /order"]);
@@ -243,7 +251,10 @@ describe("spans of one service below each other", () => {
                         server("oven", at + 9, 40, {
                           ...pod("oven-x"),
                           children: [
-                            client("oven", at + 20, 10, { ...pod("oven-x"), children: [server("ledger", at + 22, 6)] }),
+                            client("oven", at + 20, 10, {
+                              ...pod("oven-x"),
+                              children: [server("ledger", at + 22, 6)],
+                            }),
                           ],
                         }),
                       ],
@@ -290,7 +301,9 @@ describe("spans of one service below each other", () => {
 
   it("are two requests where the one below begins after the other is over: a context that leaked", () => {
     const set = windowsOf(
-      many((at) => server("storefront", at, 40, { children: [server("storefront", at + 50, 40, { name: "next" })] })),
+      many((at) =>
+        server("storefront", at, 40, { children: [server("storefront", at + 50, 40, { name: "next" })] }),
+      ),
       bakery,
     );
     expect(serviceIn(set, "storefront").requestsPerSecond).toBe(2 * PER_SECOND);
@@ -303,14 +316,19 @@ describe("whose spans they are", () => {
 
   it("spans that name another namespace are foreign, those that name none are not", () => {
     const staging = many((at) => order(at, { for: 800, resource: { namespace: "staging" } }));
-    const set = windowsOf([...many((at) => order(at, { resource: { namespace: "shop" } })), ...staging], bakery);
+    const set = windowsOf(
+      [...many((at) => order(at, { resource: { namespace: "shop" } })), ...staging],
+      bakery,
+    );
     expect(serviceIn(set, "storefront").requestsPerSecond).toBe(PER_SECOND);
     expect(serviceIn(set, "storefront").responseLatency?.p99Seconds).toBeCloseTo(0.06, 3);
   });
 
   it("spans that name another cluster are foreign, by the setting or by the pods that they name", () => {
     const here = many((at) => order(at, { resource: { cluster: "eu", ...pod("storefront-7f").resource } }));
-    const there = many((at) => order(at, { for: 900, resource: { cluster: "us", instance: "storefront-99" } }));
+    const there = many((at) =>
+      order(at, { for: 900, resource: { cluster: "us", instance: "storefront-99" } }),
+    );
     for (const options of [
       { ...bakery, pods },
       { ...bakery, cluster: "eu" },
@@ -343,7 +361,10 @@ describe("whose spans they are", () => {
                     ...pod("oven-1"),
                     children: [
                       client("dough-lock", at + 15, 30, { resource }),
-                      client("dough-db", at + 50, 20, { resource, children: [server("ledger", at + 55, 10)] }),
+                      client("dough-db", at + 50, 20, {
+                        resource,
+                        children: [server("ledger", at + 55, 10)],
+                      }),
                     ],
                   }),
                 ],
@@ -355,7 +376,9 @@ describe("whose spans they are", () => {
       );
       expect(set.windows.map(({ service }) => service)).toEqual(["ledger", "oven", "storefront"]);
       expect(serviceIn(set, "oven").ownLatency?.meanSeconds).toBeCloseTo(0.05, 9);
-      expect(serviceIn(set, "oven").callees).toMatchObject([{ callee: "ledger", callsPerSecond: PER_SECOND }]);
+      expect(serviceIn(set, "oven").callees).toMatchObject([
+        { callee: "ledger", callsPerSecond: PER_SECOND },
+      ]);
     }
   });
 });

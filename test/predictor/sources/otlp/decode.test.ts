@@ -78,7 +78,9 @@ describe.each<Encoding>(["protobuf", "JSON"])("OTLP traces in %s", (encoding) =>
     };
     const resource: Record<string, string> = { "host.name": "h" };
     for (const key of [...has, "service.name"]) resource[key] = values[key]!;
-    expect(decoded(encoding, [aSpan()], resource).resources).toEqual([{ service: "s", host: "h", ...process }]);
+    expect(decoded(encoding, [aSpan()], resource).resources).toEqual([
+      { service: "s", host: "h", ...process },
+    ]);
   });
 
   it.each([
@@ -102,19 +104,27 @@ describe.each<Encoding>(["protobuf", "JSON"])("OTLP traces in %s", (encoding) =>
       attributes: { "http.response.header.content-type": ["text/event-stream; charset=utf-8"] },
       is: DERIVED_KIND.stream,
     },
-    { kind: 2, lastsMs: 900, attributes: { "http.request.header.accept": "text/event-stream" }, is: DERIVED_KIND.stream },
+    {
+      kind: 2,
+      lastsMs: 900,
+      attributes: { "http.request.header.accept": "text/event-stream" },
+      is: DERIVED_KIND.stream,
+    },
     { kind: 2, lastsMs: 900, attributes: { "http.response.status_code": 101 }, is: DERIVED_KIND.stream },
     { kind: 2, lastsMs: 900, attributes: { "http.status_code": "101" }, is: DERIVED_KIND.stream },
     { kind: 2, lastsMs: 900, attributes: { "url.scheme": "wss" }, is: DERIVED_KIND.stream },
     { kind: 2, lastsMs: 200, attributes: { "url.scheme": "wss" }, is: 2 },
     { kind: 2, lastsMs: 900, attributes: { "http.response.status_code": 200, "url.scheme": "https" }, is: 2 },
     { kind: 2, lastsMs: 900, attributes: { code: -1, tags: [], "url.scheme": [] }, is: 2 },
-  ])("are of the kind $is by $attributes, kind $kind and $lastsMs ms", ({ kind, lastsMs, attributes, is }) => {
-    const spans = [undefined, "b1b2b3b4b5b6b7b8"].map((parentId) =>
-      aSpan({ kind, endMs: NOW_MS + lastsMs, attributes, ...(parentId !== undefined && { parentId }) }),
-    );
-    expect([...decoded(encoding, spans).kind.subarray(0, 2)]).toEqual([is, is]);
-  });
+  ])(
+    "are of the kind $is by $attributes, kind $kind and $lastsMs ms",
+    ({ kind, lastsMs, attributes, is }) => {
+      const spans = [undefined, "b1b2b3b4b5b6b7b8"].map((parentId) =>
+        aSpan({ kind, endMs: NOW_MS + lastsMs, attributes, ...(parentId !== undefined && { parentId }) }),
+      );
+      expect([...decoded(encoding, spans).kind.subarray(0, 2)]).toEqual([is, is]);
+    },
+  );
 
   it("count spans with ids of zero length or the wrong length apart", () => {
     const batch = decoded(encoding, [
