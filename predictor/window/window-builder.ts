@@ -15,7 +15,7 @@ import { PendingIntervals } from "./pending-intervals.ts";
 import { isCall, isRequestKind } from "./request-model.ts";
 import type { ResourceView } from "./resources.ts";
 import { ServiceOwners, libraryKind } from "./service-owners.ts";
-import { NONE, SpanArena } from "./span-arena.ts";
+import { SpanArena } from "./span-arena.ts";
 import { isZero } from "./span.ts";
 import type { SpanBatch } from "./span.ts";
 import { SpanWeights } from "./span-weights.ts";
@@ -345,31 +345,18 @@ export class WindowBuilder {
     const refused = this.refusal(batch, index, startNs, nowMs);
     if (refused !== undefined) return this.refuse(batch, index, refused, nowMs);
     const service = this.batchServices.of(batch, index, nowMs);
-    if (service === INVALID) return "invalid-service";
-    if (service === FOREIGN) return "no-application";
-    if (service === NONE) return "service-limit";
+    if (service < 0) return unusable(service);
     if (this.arena.used >= this.limits.maxOpenSpans) this.closeEarly(nowMs);
     const endNs = startNs + (batch.durationNs[index] ?? 0);
-    const key = traceKey(batch.traceId, 4 * index, this.hashSeed);
-    let trace = this.traces.get(key);
-    if (trace === undefined) {
-      if (this.isRepeated(batch, index, key, endNs)) return "late";
-      if (this.traces.size >= this.limits.maxOpenTraces) this.closeEarly(nowMs);
-      trace = this.traces.open(key, nowMs);
-    } else {
-      if (trace.isShared && this.wasCounted(batch, index, key)) return "late";
-      this.traces.touch(trace, nowMs);
-      if (this.isExpired(trace, nowMs) && !this.relieve(trace, nowMs)) {
-        this.close(trace, nowMs);
-        trace = this.traces.open(key, nowMs);
-      }
-    }
+    const trace = this.traceOf(batch, index, endNs, nowMs);
+    if (trace === undefined) return "late";
     const isRoot = isZero(batch.parentId, 2 * index, 2);
-    const { maxSpansPerTrace } = this.limits;
-    if (trace.spans >= Math.max(maxSpansPerTrace, trace.relieveAt)) this.relieve(trace, nowMs);
-    if (trace.spans >= maxSpansPerTrace && !isRoot && this.fold(trace, batch, index, startNs))
-      return undefined;
-    if (trace.spans >= 2 * maxSpansPerTrace) return this.refuse(batch, index, "trace-too-large", nowMs);
+    if (trace.spans >= this.limits.maxSpansPerTrace) {
+      if (trace.spans >= trace.relieveAt) this.relieve(trace, nowMs);
+      if (!isRoot && this.fold(trace, batch, index, startNs)) return undefined;
+      if (trace.spans >= 2 * this.limits.maxSpansPerTrace)
+        return this.refuse(batch, index, "trace-too-large", nowMs);
+    }
     this.weights.weigh(batch, index, service, nowMs);
     if (isRoot) {
       const isProbe = this.probes.take(batch, index, this.names.services.nameOf(service));
@@ -389,6 +376,22 @@ export class WindowBuilder {
     this.noteFoldable(trace, batch, index, endNs);
     trace.earliestEventNs = Math.min(trace.earliestEventNs, isRoot ? startNs : endNs);
     return undefined;
+  }
+
+  /** The trace of a span, opened where it is not; undefined where the span may have been taken before. */
+  private traceOf(batch: SpanBatch, index: number, endNs: number, nowMs: number): OpenTrace | undefined {
+    const key = traceKey(batch.traceId, 4 * index, this.hashSeed);
+    const trace = this.traces.get(key);
+    if (trace === undefined) {
+      if (this.isRepeated(batch, index, key, endNs)) return undefined;
+      if (this.traces.size >= this.limits.maxOpenTraces) this.closeEarly(nowMs);
+      return this.traces.open(key, nowMs);
+    }
+    if (trace.isShared && this.wasCounted(batch, index, key)) return undefined;
+    this.traces.touch(trace, nowMs);
+    if (!this.isExpired(trace, nowMs) || this.relieve(trace, nowMs)) return trace;
+    this.close(trace, nowMs);
+    return this.traces.open(key, nowMs);
   }
 
   private refusal(batch: SpanBatch, index: number, startNs: number, nowMs: number): ArrivalDrop | undefined {
@@ -528,6 +531,12 @@ export class WindowBuilder {
       countDrop(this.drops, reason as ArrivalDrop, count);
     return { accepted, rejected, reasons };
   }
+}
+
+/** Why a span whose service has this number, a negative one, is refused. */
+function unusable(service: number): ArrivalDrop {
+  if (service === INVALID) return "invalid-service";
+  return service === FOREIGN ? "no-application" : "service-limit";
 }
 
 /** A number for the id of the span's parent. */

@@ -171,7 +171,9 @@ async function checkPlan(
           remedy: `map it to the workload whose process it is: services: [{ name: ${service}, workload: { kind: Deployment, name: ${proposed ?? "WORKLOAD"} } }]`,
         })),
   );
-  return [...ofPlan, ...ofNames.filter(({ level }) => level !== "ok")];
+  // Whether it answers at all, and by which clock, its plan has told.
+  const told = new Set(ofPlan.map(({ message }) => message));
+  return [...ofPlan, ...ofNames.filter(({ level, message }) => level === "warning" && !told.has(message))];
 }
 
 const Changes = z.looseObject({
