@@ -29,7 +29,7 @@ import { PredictorMetrics } from "./run/process/metrics.ts";
 import { NodeRoom } from "./nodes/node-room.ts";
 import { PredictorOptions } from "./run/process/options.ts";
 import type { PredictorOptionsInput } from "./run/process/options.ts";
-import type { SharedParts } from "./run/application/parts.ts";
+import type { Graces, SharedParts } from "./run/application/parts.ts";
 import { Agents } from "./sources/agents.ts";
 import { ContainerRates } from "./sources/container-rates.ts";
 import { registerEndpointMetrics } from "./sources/endpoint-metrics.ts";
@@ -54,10 +54,12 @@ const READY_WINDOWS = 4;
 const RESOLVE_MS = 10_000;
 /** Late spans are waited for so long, or a third of a window where that is less. */
 const GRACE_SECONDS = 5;
+/** Where spans come later, windows wait for them up to this: tail samplers hold traces for 30 s. */
+const MAX_GRACE_SECONDS = 60;
 
 /** What every part is made with. */
 interface Setting {
-  readonly options: PredictorOptions & { readonly graceSeconds: number };
+  readonly options: PredictorOptions & Graces;
   readonly surroundings: Surroundings;
   readonly sections: Sections;
   readonly clock: Clock;
@@ -94,7 +96,14 @@ export async function startPredictor(input: PredictorOptionsInput): Promise<Runn
     const surroundings = await openSurroundings({ options: given, tls, ...edges });
     const spanGraceSeconds = given.graceSeconds ?? Math.min(GRACE_SECONDS, given.windowSeconds / 3);
     const graceSeconds = Gathering.graceSeconds(sections.sources, spanGraceSeconds);
-    const options = { ...given, graceSeconds };
+    // What spans of one application come late shall not delay others, and what is asked for comes late by itself.
+    const { jaeger, tempo } = sections.sources;
+    const isLearnt =
+      given.graceSeconds === undefined &&
+      surroundings.only !== undefined &&
+      jaeger.length + tempo.length === 0;
+    const maxGraceSeconds = isLearnt ? Math.max(graceSeconds, MAX_GRACE_SECONDS) : graceSeconds;
+    const options = { ...given, graceSeconds, maxGraceSeconds };
     const addresses = await startParts({ ...edges, tls, options, surroundings, sections });
     return { addresses: { ...addresses, ...(probes && { probe: probes.address }) }, stop };
   } catch (error) {
@@ -154,7 +163,7 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
   const closing = new InOrder();
   const windows = new WindowClock({
     windowSeconds,
-    graceSeconds,
+    graceSeconds: () => presentGrace(applications, graceSeconds),
     clock,
     onStep: (stepMs) => {
       log.warn({ stepMs }, "the wall clock was set; windows begin anew");
@@ -289,6 +298,11 @@ function rememberedRates(rates: ContainerRates): Pick<ContainerRates, "over"> {
   };
 }
 
+/** How long windows wait now: as long as the application does whose spans come latest. */
+function presentGrace(applications: Applications, graceSeconds: number): number {
+  return Math.max(graceSeconds, ...applications.planned().map((each) => each.graceSeconds));
+}
+
 /** What clients may have sent in vain because this process did not run. */
 function missingHere({ stoodStillMs }: ClosedWindow): string[] {
   if (stoodStillMs === 0) return [];
@@ -299,7 +313,7 @@ function missingHere({ stoodStillMs }: ClosedWindow): string[] {
 
 function makeRates({ metrics, options }: Setting): ContainerRates {
   return new ContainerRates({
-    keepSeconds: 2 * options.windowSeconds + options.graceSeconds,
+    keepSeconds: 2 * options.windowSeconds + options.maxGraceSeconds,
     maxContainers: MAX_CONTAINERS,
     onDrop: (reason) => metrics.measurementDropped(reason),
   });
@@ -344,8 +358,10 @@ async function openApi(
   { clock, ends, log, metrics, options, readiness, tls }: Setting,
   applications: Applications,
 ): Promise<Api> {
-  const oldSeconds = READY_WINDOWS * options.windowSeconds + options.graceSeconds;
-  const notReady = (): string | undefined => whyNotReady(applications, oldSeconds);
+  const notReady = (): string | undefined => {
+    const graceSeconds = presentGrace(applications, options.graceSeconds);
+    return whyNotReady(applications, READY_WINDOWS * options.windowSeconds + graceSeconds);
+  };
   readiness.notReady = notReady;
   const { allowedHosts, httpTokenFile: tokenFile, listen, maxSenderWork } = options;
   const monotonicMs = (): number => clock.monotonicMs();

@@ -76,13 +76,17 @@ const MOST_WORDS_OF_PART = 240;
 
 const MOST_PARTS = 16;
 
-/** What is missing of the traffic of any service, each part once: sources that nobody needed are not among them. */
+/**
+ * What is missing of the traffic of any service, each part once: sources that nobody needed are not among them, nor what others know whole.
+ * @param spans windows of spans alone
+ */
 export function missingParts(
   { windows }: WindowSet,
   { failed, sets }: Pick<Gathered, "failed" | "sets">,
   missing: readonly string[],
+  spans: Pick<WindowSet, "windows">,
 ): readonly string[] {
-  const lacking = sets.flatMap((set) => set.windows).flatMap((window) => window.missing ?? []);
+  const lacking = [...sets, spans].flatMap((set) => set.windows).flatMap((window) => window.missing ?? []);
   const needed = [...failed.map(wordsOf), ...lacking].filter((words) =>
     windows.some((window) => window.missing?.includes(words)),
   );
@@ -104,7 +108,7 @@ function joined(words: readonly (string | undefined)[]): string {
 function doubted(window: Window, failed: readonly FailedSource[], { missing, told }: Doubts): Window {
   const isTold = Number(window.requestsPerSecond) > 0 && told.has(window.service);
   const lacking = isTold ? [] : failed;
-  const words = [...missing, ...lacking.map(wordsOf)];
+  const words = [window.missing, ...missing, ...lacking.map(wordsOf)].filter((each) => each !== undefined);
   return words.length === 0 ? window : { ...window, missing: joined(words) };
 }
 

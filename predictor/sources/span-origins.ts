@@ -1,3 +1,4 @@
+import { ownerOf } from "../window/span.ts";
 import type { SpanBatch } from "../window/span.ts";
 
 /** What senders push: the sources that are asked have names. */
@@ -17,7 +18,8 @@ export class SpanOrigins {
       services = new Map();
       this.toldMs.set(origin, services);
     }
-    for (const { service } of resources) {
+    for (const resource of resources) {
+      const service = ownerOf(resource);
       if (services.has(service) || services.size < MOST_SERVICES) services.set(service, nowMs);
     }
   }

@@ -21,6 +21,8 @@ export class FlowAccumulator {
   readonly services = new Set<number>();
   requests = 0;
   errors = 0;
+  /** One of them took no longer than requests do that are no streams. */
+  isAnswered = false;
 
   call(caller: number, callee: number): FlowEdge {
     const key = caller * SERVICE_NUMBERS + callee;
@@ -50,6 +52,16 @@ export class ServiceAccumulator {
   errors = 0;
   /** Calls of which no span of the called service is known. */
   unresolvedCalls = 0;
+  private others: ServiceAccumulator | undefined;
+
+  /** What is kept apart from its requests: work that nobody asked for, with its flows, and what streams left unanswered. */
+  get apart(): ServiceAccumulator {
+    return (this.others ??= new ServiceAccumulator());
+  }
+
+  get hasApart(): boolean {
+    return this.others !== undefined;
+  }
 
   record(responseNs: number, ownNs: number, weight: number, failed: boolean): void {
     this.requests += weight;

@@ -1,5 +1,5 @@
 import { MAX_ADJUSTED_COUNT } from "./limits.ts";
-import { SPAN_KIND } from "./span.ts";
+import { SPAN_KIND, ownerOf } from "./span.ts";
 import type { SpanBatch } from "./span.ts";
 import { USER_AGENT } from "./user-agent.ts";
 
@@ -44,10 +44,10 @@ export class ArrivalCounter {
     this.requests = new Float64Array(slots);
   }
 
-  /** Takes the SERVER and CONSUMER spans of the service but those of probes; those that begin after `nowMs`, or too long before, tell nothing. */
+  /** Takes the SERVER and CONSUMER spans of the service but polls, streams and probes; those that begin after `nowMs`, or too long before, tell nothing. */
   add(batch: SpanBatch, nowMs: number): void {
     const service = this.service();
-    const isOf = batch.resources.map((resource) => resource.service === service);
+    const isOf = batch.resources.map((resource) => ownerOf(resource) === service);
     if (!isOf.includes(true)) return;
     const oldest = Math.floor(nowMs / this.slotMs) - this.numbers.length + 1;
     for (let index = 0; index < batch.length; index += 1) {

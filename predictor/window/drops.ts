@@ -4,16 +4,17 @@
  * Refused on arrival:
  * - `invalid-id` trace or span id of zero or of the wrong length
  * - `invalid-service` no `service.name`, or one that is not printable text of at most 200 characters, or blank
+ * - `unfinished` without an end: the span was still open when it was sent
  * - `negative-duration` end before start
  * - `too-long` longer than `maxSpanSeconds`
  * - `too-old`, `too-far-ahead` ended outside the time around now that is kept
  * - `service-limit` the span of a new service without a workload, beyond `maxServices`
- * - `trace-too-large` beyond `maxSpansPerTrace`
- * - `late` its trace was evaluated already
- * - `no-application` of several applications none has its service
+ * - `trace-too-large` beyond twice `maxSpansPerTrace`
+ * - `late` its trace was evaluated already, and it is no request, or one that was counted
+ * - `no-application` of another namespace or cluster, or of a service that none of several applications has
  *
  * Left out when its trace is evaluated:
- * - `duplicate` another span of the trace has the same id
+ * - `duplicate` another span of the trace has the same id and is no other side of the same call
  * - `cyclic-parent` its parents form a cycle (or it is its own parent)
  * - `orphan` its parent never came and it is not the start of a request itself
  * - `lost-root` the first span of a trace did not come within `maxTraceSeconds`: its flow is unknown, its services count
@@ -25,6 +26,7 @@
 export const ARRIVAL_DROPS = [
   "invalid-id",
   "invalid-service",
+  "unfinished",
   "negative-duration",
   "too-long",
   "too-old",

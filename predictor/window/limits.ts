@@ -14,9 +14,12 @@ export interface WindowLimits {
   readonly maxOpenTraces: number;
   /** Spans of all open traces; beyond it traces are evaluated early, as above. */
   readonly maxOpenSpans: number;
+  /** Beyond it CLIENT spans of one parent become one; beyond twice as many spans are refused. Less than half of `STEPS`. */
   readonly maxSpansPerTrace: number;
   /** A trace is evaluated once no span of it arrived for so long. At least the batch delay of the senders' SDKs. */
   readonly traceGraceSeconds: number;
+  /** Where a service's spans come later, windows wait for them up to this. Up to `traceGraceSeconds`: they never wait longer. */
+  readonly maxGraceSeconds: number;
   /** A trace that keeps receiving spans, or whose root is still to come, is evaluated so long after its first span. */
   readonly maxTraceSeconds: number;
   /** A longer span is refused. */
@@ -37,8 +40,9 @@ export const DEFAULT_WINDOW_LIMITS: WindowLimits = {
   maxFlows: 1_000,
   maxOpenTraces: 200_000,
   maxOpenSpans: 1_000_000,
-  maxSpansPerTrace: 2_000,
+  maxSpansPerTrace: 8_000,
   traceGraceSeconds: 5,
+  maxGraceSeconds: 0,
   maxTraceSeconds: 120,
   maxSpanSeconds: 3_600,
   maxPastSeconds: 120,

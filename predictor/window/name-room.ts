@@ -1,5 +1,7 @@
+import type { FlowAccumulator, ServiceAccumulator } from "./accumulator.ts";
 import { NameTable } from "./name-table.ts";
 import type { PendingIntervals } from "./pending-intervals.ts";
+import { apart } from "./request-model.ts";
 import { NONE } from "./span-arena.ts";
 import type { SpanArena } from "./span-arena.ts";
 import type { TraceTable } from "./trace-table.ts";
@@ -96,12 +98,13 @@ export class NameRoom {
       for (let slot = head; slot !== NONE; slot = arena.next[slot] ?? NONE)
         held.add(arena.service[slot] ?? 0);
     }
-    for (const counts of intervals.began.values()) for (const service of counts.keys()) held.add(service);
+    for (const counts of intervals.began.values())
+      for (const service of counts.keys()) held.add(service < 0 ? apart(service) : service);
     for (const { services } of intervals.measured.values()) {
-      for (const [service, { callees, flows }] of services) {
+      for (const [service, sums] of services) {
         held.add(service);
-        for (const callee of callees.keys()) held.add(callee);
-        for (const flow of flows.values()) {
+        for (const callee of sums.callees.keys()) held.add(callee);
+        for (const flow of flowsOf(sums)) {
           for (const each of flow.services) held.add(each);
           for (const { callee, caller } of flow.calls.values()) held.add(caller).add(callee);
         }
@@ -113,12 +116,17 @@ export class NameRoom {
   private heldFlows(): ReadonlySet<string> {
     const held = new Set<string>();
     for (const { services } of this.holders.intervals.measured.values()) {
-      for (const [service, { flows }] of services) {
-        for (const name of flows.keys()) held.add(flowKey(service, name));
+      for (const [service, sums] of services) {
+        for (const name of sums.flows.keys()) held.add(flowKey(service, name));
+        if (sums.hasApart) for (const name of sums.apart.flows.keys()) held.add(flowKey(service, name));
       }
     }
     return held;
   }
+}
+
+function flowsOf(sums: ServiceAccumulator): FlowAccumulator[] {
+  return [...sums.flows.values(), ...(sums.hasApart ? sums.apart.flows.values() : [])];
 }
 
 const flowKey = (service: number, name: string): string => `${service} ${name}`;

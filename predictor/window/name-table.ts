@@ -44,6 +44,11 @@ export class NameTable {
     return id;
   }
 
+  /** The number of `name`; -1 when it has none. */
+  numberOf(name: string): number {
+    return this.ids.get(name) ?? -1;
+  }
+
   /** @throws RangeError when nothing has that number */
   nameOf(id: number): string {
     const name = this.names[id];

@@ -1,4 +1,4 @@
-import { enlarged } from "./span.ts";
+import { DERIVED_KIND, enlarged } from "./span.ts";
 import type { SpanBatch } from "./span.ts";
 
 const INITIAL_CAPACITY = 4_096;
@@ -29,7 +29,7 @@ interface PutSpan {
   readonly service: number;
   /** Slot of the span of its trace that was put in before, or `NONE`. */
   readonly next: number;
-  /** Number of the pod that sent it, `NO_POD` where it is not known. */
+  /** Code of the pod that sent it, `NO_POD` where it is not known. */
   readonly pod: number;
 }
 
@@ -57,7 +57,7 @@ export class SpanArena {
   call = new Uint8Array(INITIAL_CAPACITY);
   /** Of such a call: its stage among the calls of the request, plus `STEPS` times the steps of that stage; or `NO_STAGE`. */
   stage = new Int32Array(INITIAL_CAPACITY);
-  /** Number of the pod that sent the span, `NO_POD` where it is not known. */
+  /** Code of the pod that sent the span, see `podCode`; `NO_POD` where it is not known. */
   pod = new Int32Array(INITIAL_CAPACITY);
   readonly names: (string | undefined)[] = [];
   private freeHead = NONE;
@@ -96,6 +96,17 @@ export class SpanArena {
     const slot = this.highWater;
     this.highWater += 1;
     return slot;
+  }
+
+  /** Adds another CLIENT span to the calls that the slot stands for; their times are put together as they come. */
+  fold(slot: number, startNs: number, endNs: number, foldedUntilNs: number): void {
+    const isFirst = this.kind[slot] !== DERIVED_KIND.folded;
+    this.kind[slot] = DERIVED_KIND.folded;
+    this.weight[slot] = (isFirst ? 1 : (this.weight[slot] ?? 1)) + 1;
+    const firstNs = this.startNs[slot] ?? 0;
+    const uncoveredNs = endNs <= firstNs ? endNs - startNs : endNs - Math.max(startNs, foldedUntilNs);
+    this.durationNs[slot] = (this.durationNs[slot] ?? 0) + Math.max(0, uncoveredNs);
+    this.startNs[slot] = Math.min(firstNs, startNs);
   }
 
   /** Gives back a whole list of slots. */

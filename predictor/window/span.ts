@@ -11,15 +11,42 @@ export const SPAN_KIND = {
 } as const;
 export type SpanKind = (typeof SPAN_KIND)[keyof typeof SPAN_KIND];
 
+/** A kind as a sender says it; what is none counts as unspecified. */
+export const sentKind = (kind: number): SpanKind =>
+  kind >= SPAN_KIND.unspecified && kind <= SPAN_KIND.consumer ? (kind as SpanKind) : SPAN_KIND.unspecified;
+
+/** Kinds that no sender names: the span's kind together with what its attributes or its place say. See request-model.ts. */
+export const DERIVED_KIND = {
+  /** CONSUMER that waits for messages: a poll. */
+  receive: 6,
+  /** SERVER that answers with a stream: server-sent events, WebSocket. */
+  stream: 7,
+  /** CLIENT of another name in the process of a known workload: a call only where somebody answers it. */
+  library: 8,
+  /** CLIENT spans of one parent, beyond what a trace may hold, as one: its weight is their number. */
+  folded: 9,
+} as const;
+
 /** The process that sent a span; shared by all spans of one resource. */
 export interface SpanResource {
-  /** `service.name`; empty when the sender did not say. */
+  /** `service.name`, else what Kubernetes calls it; empty when the sender said neither. */
   service: string;
+  /** Service that its spans count for, where that is another one: known once a builder took them. */
+  owner?: string | undefined;
   /** `k8s.pod.name`, else `k8s.pod.uid`, else `service.instance.id`. */
   instance?: string | undefined;
+  /** `host.name`: in a pod it is the pod's name. */
+  host?: string | undefined;
+  /** The instance is a pod's name or uid: another one is another pod. */
+  isPod?: boolean | undefined;
   /** `k8s.namespace.name`; absent when the sender did not say. */
   namespace?: string | undefined;
+  /** `k8s.cluster.name`; absent when the sender did not say. */
+  cluster?: string | undefined;
 }
+
+/** The service that spans of a resource count for. */
+export const ownerOf = ({ owner, service }: SpanResource): string => owner ?? service;
 
 /** One span for those who do not count nanoseconds: tests and pulled sources. */
 export interface SpanRecord {
@@ -32,7 +59,7 @@ export interface SpanRecord {
   readonly resource: SpanResource;
   /** Needed on spans that may begin a flow or a request. */
   readonly name?: string | undefined;
-  readonly kind: SpanKind;
+  readonly kind: SpanKind | (typeof DERIVED_KIND)["receive" | "stream"];
   /** Milliseconds since the Unix epoch, fractions allowed. */
   readonly startMs: number;
   readonly durationMs: number;

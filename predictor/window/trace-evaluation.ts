@@ -1,16 +1,22 @@
 import type { ServiceAccumulator } from "./accumulator.ts";
 import { FlowAccumulator } from "./accumulator.ts";
 import { CallSweep } from "./call-sweep.ts";
+import type { Completeness } from "./completeness.ts";
+import type { CountedSpans } from "./counted-spans.ts";
 import { countDrop } from "./drops.ts";
-import { StagedCalls } from "./flow-stages.ts";
 import type { DropReason } from "./drops.ts";
+import type { Entries } from "./entries.ts";
+import { StagedCalls } from "./flow-stages.ts";
 import { HeadHistory } from "./head-history.ts";
 import type { NameRoom } from "./name-room.ts";
 import type { PendingIntervals } from "./pending-intervals.ts";
 import { CALL, COUNTED, NO_POD, NO_STAGE, NONE, STEPS } from "./span-arena.ts";
 import type { SpanArena } from "./span-arena.ts";
-import { LOST, ROOT, TraceTree } from "./trace-tree.ts";
+import { apart, isServer, isWork, podNumber } from "./request-model.ts";
+import { DERIVED_KIND } from "./span.ts";
+import type { Streams } from "./streams.ts";
 import type { OpenTrace } from "./trace-table.ts";
+import { LOST, ROOT, TraceTree } from "./trace-tree.ts";
 
 const MAX_FLOW_NAME = 200;
 
@@ -20,6 +26,10 @@ export interface EvaluationTarget {
   readonly names: NameRoom;
   readonly intervals: PendingIntervals;
   readonly drops: Partial<Record<DropReason, number>>;
+  readonly entries: Entries;
+  readonly streams: Streams;
+  readonly counted: CountedSpans;
+  readonly completeness: Completeness;
 }
 
 /** Finds the requests of traces and what they spent where, and adds them to the intervals in which they ended. */
@@ -31,9 +41,13 @@ export class TraceEvaluation {
   private swept: Int32Array = new Int32Array(64);
   /** Requests of a flow still to be walked through. */
   private readonly walk: number[] = [];
-  /** First spans of the trace that were counted, with where their flow is summed up. */
+  /** Requests that begin flows and were counted, with where their flow is summed up. */
   private readonly roots: number[] = [];
   private readonly rootServices: ServiceAccumulator[] = [];
+  private readonly rootFlows: (FlowAccumulator | undefined)[] = [];
+  /** By number of a span: which of the roots it is below, or `NONE`. */
+  private rootOf: Int32Array = new Int32Array(64);
+  private traceKey = 0;
   private readonly target: EvaluationTarget;
   private readonly nameOf: (service: number) => string;
   private nowMs = 0;
@@ -47,6 +61,7 @@ export class TraceEvaluation {
   /** Forgets what is known of a service whose number is given to another one. */
   forget(service: number): void {
     this.heads.forget(service);
+    this.target.entries.forget(service);
   }
 
   /** Counts the requests that ended before `beforeNs`; the trace stays open, what follows is counted later. */
@@ -97,6 +112,52 @@ export class TraceEvaluation {
     if (tree.cyclic > 0) countDrop(target.drops, "cyclic-parent", tree.cyclic);
   }
 
+  /**
+   * Counts what ended before `beforeNs`, of a trace of several requests that nothing else in it is above, and gives its spans back.
+   * @returns false where the trace is one request, which is left as it is
+   */
+  countOver(trace: OpenTrace, beforeNs: number, nowMs: number): boolean {
+    this.load(trace, nowMs);
+    const { tree, target } = this;
+    const { arena } = target;
+    if (this.rootOf.length < tree.length) this.rootOf = new Int32Array(2 * tree.length);
+    const { rootOf } = this;
+    let tops = 0;
+    for (let rank = 0; rank < tree.placed; rank += 1) {
+      const span = tree.order[rank] ?? 0;
+      const parent = tree.parent[span] ?? LOST;
+      rootOf[span] = parent < 0 ? span : (rootOf[parent] ?? NONE);
+      if (parent < 0 && tree.isEntry(span)) tops += 1;
+    }
+    if (tops < 2) return false;
+    const isOver = (span: number): boolean => {
+      const slot = tree.slot[tree.dead[span] === 1 ? span : (rootOf[span] ?? span)] ?? 0;
+      return (arena.startNs[slot] ?? 0) + (arena.durationNs[slot] ?? 0) < beforeNs;
+    };
+    let over = NONE;
+    trace.head = NONE;
+    trace.spans = 0;
+    trace.earliestEventNs = Infinity;
+    const overSpans = Array.from({ length: tree.length }, (_, span) => isOver(span));
+    for (const [span, isSpanOver] of overSpans.entries()) {
+      const slot = tree.slot[span] ?? 0;
+      if (isSpanOver) {
+        if (tree.dead[span] === 1) countDrop(target.drops, "duplicate");
+        this.countIfEntry(span);
+        arena.next[slot] = over;
+        over = slot;
+        continue;
+      }
+      arena.next[slot] = trace.head;
+      trace.head = slot;
+      trace.spans += 1;
+      trace.earliestEventNs = Math.min(trace.earliestEventNs, arena.startNs[slot] ?? 0);
+    }
+    this.countFlows();
+    arena.release(over);
+    return true;
+  }
+
   /** Nobody's request, but it shows that the spans of its services arrive: those that have no request were asked nothing. */
   private noteProbe(trace: OpenTrace): void {
     const { arena, intervals } = this.target;
@@ -108,6 +169,7 @@ export class TraceEvaluation {
 
   private load(trace: OpenTrace, nowMs: number): void {
     this.nowMs = nowMs;
+    this.traceKey = trace.key;
     this.tree.load(this.target.arena, trace.head, trace.spans, this.nameOf);
   }
 
@@ -118,23 +180,74 @@ export class TraceEvaluation {
     if (!tree.isEntry(span) || tree.dead[span] === 1 || arena.counted[slot] === COUNTED.request) return;
     this.countBeginning(span);
     arena.counted[slot] = COUNTED.request;
-    const startNs = arena.startNs[slot] ?? 0;
-    const durationNs = arena.durationNs[slot] ?? 0;
-    const interval = target.intervals.at(startNs + durationNs);
+    const high = arena.spanHigh[slot] ?? 0;
+    target.counted.add(this.traceKey, high, arena.spanLow[slot] ?? 0, arena.kind[slot] ?? 0);
+    const interval = target.intervals.at((arena.startNs[slot] ?? 0) + (arena.durationNs[slot] ?? 0));
+    const number = arena.service[slot] ?? 0;
     if (interval === undefined) {
+      if (this.isWorkAt(span)) return;
+      target.completeness.late(number);
       countDrop(target.drops, "late-request");
       return;
     }
+    const service = interval.service(number);
+    if (this.isStream(span)) {
+      this.sweepCalls(span);
+      this.countCalls(service, service.apart, arena.weight[slot] ?? 1);
+    } else {
+      this.countRequest(span, service, this.isWorkAt(span) ? service.apart : service);
+    }
+  }
+
+  /** @param sums where the request counts: the service's, or what is kept apart from them */
+  private countRequest(span: number, service: ServiceAccumulator, sums: ServiceAccumulator): void {
+    const { arena } = this.target;
+    const slot = this.tree.slot[span] ?? 0;
     const weight = arena.weight[slot] ?? 1;
-    const service = interval.service(arena.service[slot] ?? 0);
-    const coveredNs = this.sweepCalls(span, startNs, startNs + durationNs);
-    const ownNs = Math.min(durationNs, Math.max(0, durationNs - coveredNs));
-    service.record(durationNs, ownNs, weight, arena.error[slot] === 1);
-    this.countPod(service, arena.pod[slot] ?? NO_POD, ownNs);
-    this.countCalls(service, weight);
-    if (tree.parent[span] !== ROOT) return;
+    const durationNs = arena.durationNs[slot] ?? 0;
+    const ownNs = Math.min(durationNs, Math.max(0, durationNs - this.sweepCalls(span)));
+    sums.record(durationNs, ownNs, weight, arena.error[slot] === 1);
+    this.countPod(sums, podNumber(arena.pod[slot] ?? NO_POD), ownNs);
+    this.countCalls(service, sums, weight);
+    if (!this.beginsFlow(span)) return;
     this.roots.push(span);
-    this.rootServices.push(service);
+    this.rootServices.push(sums);
+  }
+
+  /** Whether a request is work of its service that nobody asked for. */
+  private isWorkAt(span: number): boolean {
+    const { parent, slot } = this.tree;
+    return parent[span] === ROOT && isWork(this.target.arena.kind[slot[span] ?? 0] ?? 0);
+  }
+
+  private isStream(span: number): boolean {
+    const { arena, streams } = this.target;
+    const slot = this.tree.slot[span] ?? 0;
+    if (arena.kind[slot] === DERIVED_KIND.stream) return true;
+    if (!streams.isLong(arena.durationNs[slot] ?? 0) || arena.error[slot] === 1) return false;
+    if (this.isWorkAt(span) || !this.beginsFlow(span)) return false;
+    return streams.neverAnswered(this.nameOf(this.serviceOf(span)), flowName(arena, slot));
+  }
+
+  /** A trace begins with it, or a request of an entry whose caller is outside of the application. */
+  private beginsFlow(span: number): boolean {
+    const { arena, entries } = this.target;
+    const { parent, slot } = this.tree;
+    if (parent[span] === ROOT) return true;
+    if (!entries.has(this.serviceOf(span)) || !isServer(arena.kind[slot[span] ?? 0] ?? 0)) return false;
+    if (parent[span] === LOST) return !entries.areCallersInside;
+    return !this.isCalledFromInside(span);
+  }
+
+  /** Whether one of the requests above it is of a service inside of the application. */
+  private isCalledFromInside(span: number): boolean {
+    const { parent, request } = this.tree;
+    for (let above = parent[span] ?? LOST; above >= 0;) {
+      if (this.target.entries.isInside(this.serviceOf(above))) return true;
+      const caller = request[above] ?? NONE;
+      above = caller === NONE ? LOST : (parent[caller] ?? LOST);
+    }
+    return false;
   }
 
   private countPod(service: ServiceAccumulator, pod: number, ownNs: number): void {
@@ -144,32 +257,43 @@ export class TraceEvaluation {
     else sketch.add(ownNs);
   }
 
-  /** Once for each request by which the trace begins, ended or not. */
+  /** Once for each request that begins a flow, ended or not. */
   private countBeginning(span: number): void {
     const { tree, target } = this;
     const { arena } = target;
     const slot = tree.slot[span] ?? 0;
-    if (tree.parent[span] !== ROOT || arena.counted[slot] !== COUNTED.nothing) return;
+    if (arena.counted[slot] !== COUNTED.nothing || !this.beginsFlow(span) || this.isStream(span)) return;
     arena.counted[slot] = COUNTED.beginning;
-    target.intervals.traceBegan(arena.startNs[slot] ?? 0, arena.service[slot] ?? 0, arena.weight[slot] ?? 1);
+    const service = arena.service[slot] ?? 0;
+    const startNs = arena.startNs[slot] ?? 0;
+    target.intervals.traceBegan(
+      startNs,
+      this.isWorkAt(span) ? apart(service) : service,
+      arena.weight[slot] ?? 1,
+    );
   }
 
   /** After all requests of the trace, so that how their calls ran is known. */
   private countFlows(): void {
-    for (const [index, service] of this.rootServices.entries()) {
-      this.countFlow(service, this.roots[index] ?? 0);
+    const { rootFlows, roots, rootServices } = this;
+    if (roots.length === 0) return;
+    for (const [index, service] of rootServices.entries()) {
+      rootFlows[index] = this.countFlow(service, roots[index] ?? 0);
     }
-    this.rootServices.length = 0;
-    this.roots.length = 0;
+    this.countFlowServices();
+    for (const list of [rootFlows, roots, rootServices]) list.length = 0;
   }
 
   /** @returns the time of the request spent waiting for calls, ns */
-  private sweepCalls(request: number, startNs: number, endNs: number): number {
+  private sweepCalls(request: number): number {
     const { tree, sweep } = this;
     const { arena } = this.target;
+    const startNs = arena.startNs[tree.slot[request] ?? 0] ?? 0;
+    const endNs = startNs + (arena.durationNs[tree.slot[request] ?? 0] ?? 0);
     sweep.clear();
     for (let call = tree.firstCall[request] ?? NONE; call !== NONE; call = tree.nextCall[call] ?? NONE) {
       const slot = tree.slot[call] ?? 0;
+      if (arena.kind[slot] === DERIVED_KIND.library && tree.firstCallee[call] === NONE) continue;
       const durationNs = arena.durationNs[slot] ?? 0;
       const begin = tree.calledBy[call] === call ? this.alignedStart(call) : (arena.startNs[slot] ?? 0);
       arena.call[slot] = begin > endNs ? CALL.unawaited : CALL.alone;
@@ -194,14 +318,16 @@ export class TraceEvaluation {
     return startNs < parentStartNs && spareNs >= 0 ? parentStartNs + spareNs / 2 : startNs;
   }
 
-  private countCalls(caller: ServiceAccumulator, weight: number): void {
+  /** @param sums where calls that nobody answered count */
+  private countCalls(caller: ServiceAccumulator, sums: ServiceAccumulator, weight: number): void {
     const { tree, sweep } = this;
     const { arena } = this.target;
     for (let index = 0; index < sweep.length; index += 1) {
       const call = this.swept[index] ?? 0;
       const callSlot = tree.slot[call] ?? 0;
       const callNs = arena.durationNs[callSlot] ?? 0;
-      if ((tree.firstCallee[call] ?? NONE) === NONE) caller.unresolvedCalls += weight;
+      if ((tree.firstCallee[call] ?? NONE) === NONE)
+        sums.unresolvedCalls += weight * callsOf(arena, callSlot);
       const isParallel = sweep.isParallel(index);
       if (isParallel && arena.call[callSlot] === CALL.alone) arena.call[callSlot] = CALL.beside;
       const stage = sweep.stageOf(index);
@@ -226,7 +352,7 @@ export class TraceEvaluation {
     const { tree, target } = this;
     const { arena } = target;
     const head = this.firstHeadless();
-    if (head === NONE) return;
+    if (head === NONE || this.beginsFlow(head)) return;
     if (this.heads.expectsCaller(this.serviceOf(head))) {
       countDrop(target.drops, "lost-root");
       return;
@@ -236,7 +362,9 @@ export class TraceEvaluation {
     // Beginnings are compared with answers: what counts as one counts as the other.
     target.intervals.answeredTraceBegan(startNs, service, arena.weight[slot] ?? 1);
     const interval = target.intervals.next(startNs + (arena.durationNs[slot] ?? 0));
-    this.countFlow(interval.service(service), head);
+    this.roots.push(head);
+    this.rootServices.push(interval.service(service));
+    this.countFlows();
   }
 
   /** The earliest entry span whose parent did not arrive. */
@@ -256,6 +384,8 @@ export class TraceEvaluation {
       const parent = tree.parent[span] ?? ROOT;
       if (parent === ROOT || tree.dead[span] === 1 || !tree.isEntry(span)) continue;
       this.heads.note(this.serviceOf(span), parent !== LOST);
+      if (parent !== LOST && this.target.entries.has(this.serviceOf(span)))
+        this.target.entries.noteCaller(this.isCalledFromInside(span));
     }
   }
 
@@ -275,29 +405,45 @@ export class TraceEvaluation {
     return difference < 0;
   }
 
-  private countFlow(entry: ServiceAccumulator, root: number): void {
-    const { arena, drops } = this.target;
+  private countFlow(entry: ServiceAccumulator, root: number): FlowAccumulator | undefined {
+    const { arena, drops, streams } = this.target;
     const slot = this.tree.slot[root] ?? 0;
-    const name = (arena.names[slot] ?? "").slice(0, MAX_FLOW_NAME) || "(unnamed)";
-    const flow = entry.flows.get(name) ?? this.newFlow(entry, arena.service[slot] ?? 0, name);
+    const name = flowName(arena, slot);
+    const service = arena.service[slot] ?? 0;
+    const flow = entry.flows.get(name) ?? this.newFlow(entry, service, name);
     if (flow === undefined) {
       countDrop(drops, "flow-limit");
-      return;
+      return undefined;
     }
     const weight = arena.weight[slot] ?? 1;
+    const durationNs = arena.durationNs[slot] ?? 0;
     flow.requests += weight;
     if (arena.error[slot] === 1) flow.errors += weight;
-    flow.latency.add(arena.durationNs[slot] ?? 0);
-    this.countFlowServices(flow);
+    flow.latency.add(durationNs);
+    if (!flow.isAnswered && !streams.isLong(durationNs)) {
+      flow.isAnswered = true;
+      streams.answered(this.nameOf(service), name);
+    }
     this.countFlowCalls(flow, root, weight);
+    return flow;
   }
 
-  private countFlowServices(flow: FlowAccumulator): void {
-    const { tree } = this;
-    for (let span = 0; span < tree.length; span += 1) {
+  /** The services below each of the roots; what hangs below none of them takes part in the only flow of a trace. */
+  private countFlowServices(): void {
+    const { rootFlows, roots, tree } = this;
+    if (this.rootOf.length < tree.length) this.rootOf = new Int32Array(2 * tree.length);
+    const { rootOf } = this;
+    rootOf.fill(NONE, 0, tree.length);
+    for (const [index, root] of roots.entries()) rootOf[root] = index;
+    const rest = roots.length === 1 ? 0 : NONE;
+    for (let rank = 0; rank < tree.placed; rank += 1) {
+      const span = tree.order[rank] ?? 0;
+      const parent = tree.parent[span] ?? LOST;
+      if (rootOf[span] === NONE) rootOf[span] = parent < 0 ? rest : (rootOf[parent] ?? NONE);
+      const root = rootOf[span] ?? NONE;
       // All spans of a request are of its service.
-      const tells = tree.isEntry(span) || tree.request[span] === NONE;
-      if (tells && tree.dead[span] === 0) flow.services.add(this.serviceOf(span));
+      if (root !== NONE && (tree.isEntry(span) || tree.request[span] === NONE))
+        rootFlows[root]?.services.add(this.serviceOf(span));
     }
   }
 
@@ -340,6 +486,15 @@ export class TraceEvaluation {
     entry.flows.set(name, flow);
     return flow;
   }
+}
+
+function flowName(arena: SpanArena, slot: number): string {
+  return (arena.names[slot] ?? "").slice(0, MAX_FLOW_NAME) || "(unnamed)";
+}
+
+/** Calls that a span stands for. */
+function callsOf(arena: SpanArena, slot: number): number {
+  return arena.kind[slot] === DERIVED_KIND.folded ? (arena.weight[slot] ?? 1) : 1;
 }
 
 function grown(column: Int32Array): Int32Array {

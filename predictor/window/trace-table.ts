@@ -6,7 +6,7 @@ export interface OpenTrace {
   /** First of its spans in the arena. */
   head: number;
   spans: number;
-  readonly firstArrivalMs: number;
+  firstArrivalMs: number;
   lastArrivalMs: number;
   /**
    * The earliest of what was not counted yet, ns from the builder's epoch: the end of a span, or the start of one without a
@@ -17,9 +17,21 @@ export interface OpenTrace {
   hasRoot: boolean;
   /** Whether a probe began it: every span without a parent that arrived is one of a probe. */
   isProbe: boolean;
+  /** CLIENT spans beyond what it may hold are put together, by the ids of their parents; absent below that. */
+  folded: Map<number, FoldedCalls> | undefined;
+  /** Requests that are over are let go when it holds this many spans. */
+  relieveAt: number;
+  /** Several requests have its id, and some of them were let go. */
+  isShared: boolean;
   queue: TraceQueue;
   older: OpenTrace | undefined;
   newer: OpenTrace | undefined;
+}
+
+/** CLIENT spans of one parent as one. */
+export interface FoldedCalls {
+  readonly slot: number;
+  endNs: number;
 }
 
 /** Traces in the order in which they were put in. */
@@ -52,8 +64,8 @@ export class TraceTable {
   private readonly traces = new Map<number, OpenTrace>();
   private active = new TraceQueue();
   private parked = new TraceQueue();
-  private closed = new Set<number>();
-  private closedBefore = new Set<number>();
+  private closed = new Map<number, number>();
+  private closedBefore = new Map<number, number>();
   private rotatedMs = -Infinity;
   private readonly maxClosed: number;
   private readonly rememberMs: number;
@@ -82,8 +94,9 @@ export class TraceTable {
     return this.traces.get(key);
   }
 
-  wasClosed(key: number): boolean {
-    return this.closed.has(key) || this.closedBefore.has(key);
+  /** When the trace was closed, ms; Infinity for that of a probe, undefined where it was not, or is forgotten. */
+  closedMs(key: number): number | undefined {
+    return this.closed.get(key) ?? this.closedBefore.get(key);
   }
 
   open(key: number, nowMs: number): OpenTrace {
@@ -96,6 +109,9 @@ export class TraceTable {
       earliestEventNs: Infinity,
       hasRoot: false,
       isProbe: false,
+      folded: undefined,
+      relieveAt: 0,
+      isShared: false,
       queue: this.active,
       older: undefined,
       newer: undefined,
@@ -123,10 +139,10 @@ export class TraceTable {
     trace.queue.remove(trace);
     if (nowMs - this.rotatedMs >= this.rememberMs || this.closed.size >= this.maxClosed) {
       this.closedBefore = this.closed;
-      this.closed = new Set();
+      this.closed = new Map();
       this.rotatedMs = nowMs;
     }
-    this.closed.add(trace.key);
+    this.closed.set(trace.key, trace.isProbe ? Infinity : nowMs);
   }
 
   /** Forgets every trace, open or closed. */
@@ -134,8 +150,8 @@ export class TraceTable {
     this.traces.clear();
     this.active = new TraceQueue();
     this.parked = new TraceQueue();
-    this.closed = new Set();
-    this.closedBefore = new Set();
+    this.closed = new Map();
+    this.closedBefore = new Map();
     this.rotatedMs = -Infinity;
   }
 

@@ -1,6 +1,16 @@
 import { NONE } from "./span-arena.ts";
 import type { SpanArena } from "./span-arena.ts";
-import { SPAN_KIND } from "./span.ts";
+import {
+  SPAN_CLASS,
+  classBelow,
+  classOfOwnServer,
+  classOfTop,
+  comparedPods,
+  isCall,
+  isServer,
+  isWork,
+} from "./request-model.ts";
+import type { SpanClass } from "./request-model.ts";
 
 /** The span has no parent: it began the trace. */
 export const ROOT = -1;
@@ -19,7 +29,7 @@ const PLACED = 2;
  */
 export class TraceTree {
   length = 0;
-  /** Spans left out because another one has their id, or because their parents run in a circle. */
+  /** Spans left out because another one of their service has their id, or because their parents run in a circle. */
   duplicates = 0;
   cyclic = 0;
   /** Slot in the arena. */
@@ -40,8 +50,16 @@ export class TraceTree {
   /** Calls of a request: first one of each request, and the next one of the same request. */
   firstCall = new Int32Array(64);
   nextCall = new Int32Array(64);
+  /** Spans that are not left out, parents first. */
+  order = new Int32Array(64);
+  placed = 0;
 
+  /** Of a CLIENT span that shares its id with the SERVER span it led to: that one, or `NONE`. Only set where `shared` is not 0. */
+  private twin = new Int32Array(64);
+  /** Pairs of spans that share an id. */
+  private shared = 0;
   private state = new Uint8Array(64);
+  private isWait = new Uint8Array(64);
   private path = new Int32Array(64);
   private table = new Int32Array(256);
   private readonly seed: number;
@@ -56,6 +74,8 @@ export class TraceTree {
     this.length = count;
     this.duplicates = 0;
     this.cyclic = 0;
+    this.placed = 0;
+    this.shared = 0;
     this.enter(arena, head, nameOf);
     this.findParents(arena);
     for (let span = 0; span < count; span += 1) {
@@ -94,7 +114,10 @@ export class TraceTree {
     }
   }
 
-  /** Keeps one of two spans with the same id, the same one whichever came first. */
+  /**
+   * Zipkin gives both sides of a call one id: two such spans become two. Of two of the same side one is kept, the same one whichever
+   * came first.
+   */
   private settleDuplicate(
     arena: SpanArena,
     at: number,
@@ -102,12 +125,51 @@ export class TraceTree {
     nameOf: (service: number) => string,
   ): void {
     const holder = this.table[at] ?? NONE;
-    const wins = precedes(arena, this.slot[span] ?? 0, this.slot[holder] ?? 0, nameOf);
-    const loser = wins ? holder : span;
-    if (wins) this.table[at] = span;
-    this.dead[loser] = 1;
-    this.state[loser] = PLACED;
+    const twin = this.shared === 0 ? NONE : (this.twin[holder] ?? NONE);
+    const precedesSpan = (other: number): boolean =>
+      precedes(arena, this.slot[other] ?? 0, this.slot[span] ?? 0, nameOf);
+    if (this.isOtherSide(arena, holder, span) && twin === NONE) {
+      if (this.shared === 0) this.twin.fill(NONE, 0, this.length);
+      this.shared += 1;
+      const isOuter = this.isOuter(arena, span, holder, nameOf);
+      if (isOuter) this.table[at] = span;
+      this.twin[isOuter ? span : holder] = isOuter ? holder : span;
+    } else if (!this.isOtherSide(arena, holder, span)) {
+      const loser = precedesSpan(holder) ? span : holder;
+      if (loser === holder) {
+        this.table[at] = span;
+        if (twin !== NONE) this.twin[span] = twin;
+        if (twin !== NONE) this.twin[holder] = NONE;
+      }
+      this.leaveOut(loser);
+    } else {
+      const loser = this.isOtherSide(arena, twin, span) || precedesSpan(twin) ? span : twin;
+      if (loser === twin) this.twin[holder] = span;
+      this.leaveOut(loser);
+    }
+  }
+
+  private leaveOut(span: number): void {
+    this.dead[span] = 1;
+    this.state[span] = PLACED;
     this.duplicates += 1;
+  }
+
+  /** Whether two spans with one id are both sides of a call: of different services, or one CLIENT and one SERVER. */
+  private isOtherSide(arena: SpanArena, a: number, b: number): boolean {
+    const [slotA, slotB] = [this.slot[a] ?? 0, this.slot[b] ?? 0];
+    if (arena.service[slotA] !== arena.service[slotB]) return true;
+    const [kindA, kindB] = [arena.kind[slotA] ?? 0, arena.kind[slotB] ?? 0];
+    return (isCall(kindA) && isServer(kindB)) || (isServer(kindA) && isCall(kindB));
+  }
+
+  /** Whether `a` is the caller's side of a call whose sides are these two. */
+  private isOuter(arena: SpanArena, a: number, b: number, nameOf: (service: number) => string): boolean {
+    const [slotA, slotB] = [this.slot[a] ?? 0, this.slot[b] ?? 0];
+    const [kindA, kindB] = [arena.kind[slotA] ?? 0, arena.kind[slotB] ?? 0];
+    if (isCall(kindA) !== isCall(kindB)) return isCall(kindA);
+    if (isServer(kindA) !== isServer(kindB)) return isServer(kindB);
+    return precedes(arena, slotA, slotB, nameOf);
   }
 
   private findParents(arena: SpanArena): void {
@@ -120,8 +182,22 @@ export class TraceTree {
         continue;
       }
       const found = this.table[this.probe(arena, high, low)] ?? NONE;
-      this.parent[span] = found === NONE ? LOST : found;
+      this.parent[span] = found === NONE ? LOST : this.shared === 0 ? found : this.sideOf(arena, found, span);
     }
+    if (this.shared === 0) return;
+    for (let span = 0; span < this.length; span += 1) {
+      const twin = this.dead[span] === 1 ? NONE : (this.twin[span] ?? NONE);
+      if (twin !== NONE) this.parent[twin] = span;
+    }
+  }
+
+  /** Which of two spans that share the id of a parent is it: the caller's side only of the caller's own spans. */
+  private sideOf(arena: SpanArena, outer: number, child: number): number {
+    const inner = this.twin[outer] ?? NONE;
+    if (inner === NONE) return outer;
+    const service = arena.service[this.slot[child] ?? 0];
+    const isOfOuter = service === arena.service[this.slot[outer] ?? 0];
+    return isOfOuter && service !== arena.service[this.slot[inner] ?? 0] ? outer : inner;
   }
 
   /** Places a span after its ancestors; ancestors that lead back to themselves are left out. */
@@ -151,34 +227,61 @@ export class TraceTree {
   }
 
   private classify(arena: SpanArena, span: number): void {
-    const parent = this.parent[span] ?? LOST;
-    if (parent >= 0 && this.dead[parent] === 1) this.parent[span] = LOST;
-    if ((this.parent[span] ?? LOST) < 0) this.classifyTop(arena, span);
-    else this.classifyBelow(arena, span, parent);
+    this.order[this.placed] = span;
+    this.placed += 1;
+    let parent = this.parent[span] ?? LOST;
+    if (parent >= 0 && this.dead[parent] === 1) parent = LOST;
+    // Below a wait begins what was waited for.
+    if (parent >= 0 && this.isWait[parent] === 1) parent = ROOT;
+    this.parent[span] = parent;
+    const kind = arena.kind[this.slot[span] ?? 0] ?? 0;
+    const found = parent < 0 ? classOfTop(kind, parent === LOST) : this.classUnder(arena, span, parent, kind);
+    this.isWait[span] = found === SPAN_CLASS.wait ? 1 : 0;
+    this.assign(span, found, parent);
   }
 
-  private classifyTop(arena: SpanArena, span: number): void {
-    const kind = arena.kind[this.slot[span] ?? 0];
-    const entersService = kind === SPAN_KIND.server || kind === SPAN_KIND.consumer;
-    if (this.parent[span] === ROOT || entersService) this.request[span] = span;
-    else if (kind === SPAN_KIND.client) this.call[span] = span;
-  }
-
-  private classifyBelow(arena: SpanArena, span: number, parent: number): void {
+  private classUnder(arena: SpanArena, span: number, parent: number, kind: number): SpanClass {
     const slot = this.slot[span] ?? 0;
     const parentSlot = this.slot[parent] ?? 0;
-    const kind = arena.kind[slot];
-    const sameService = arena.service[slot] === arena.service[parentSlot];
-    const parentCall = this.call[parent] ?? NONE;
-    if (kind === SPAN_KIND.consumer) {
-      this.request[span] = span;
-    } else if (!sameService || (kind === SPAN_KIND.server && parentCall !== NONE)) {
-      this.request[span] = span;
-      const awaited = arena.kind[parentSlot] !== SPAN_KIND.producer;
-      if (awaited) this.calledBy[span] = parentCall === NONE ? span : parentCall;
-    } else {
-      this.request[span] = this.request[parent] ?? NONE;
-      this.call[span] = parentCall === NONE && kind === SPAN_KIND.client ? span : parentCall;
+    const isSameService = arena.service[slot] === arena.service[parentSlot];
+    if (!isSameService || !isServer(kind))
+      return classBelow(kind, arena.kind[parentSlot] ?? 0, isSameService);
+    const request = this.request[parent] ?? NONE;
+    const requestSlot = this.slot[request === NONE ? parent : request] ?? 0;
+    const endNs = (arena.startNs[requestSlot] ?? 0) + (arena.durationNs[requestSlot] ?? 0);
+    return classOfOwnServer({
+      isBelowCall: (this.call[parent] ?? NONE) !== NONE,
+      pods: comparedPods(arena.pod[slot] ?? NONE, arena.pod[parentSlot] ?? NONE),
+      isWork: request !== NONE && this.parent[request] === ROOT && isWork(arena.kind[requestSlot] ?? 0),
+      isOver: (arena.startNs[slot] ?? 0) > endNs,
+    });
+  }
+
+  private assign(span: number, found: SpanClass, parent: number): void {
+    const parentCall = parent < 0 ? NONE : (this.call[parent] ?? NONE);
+    switch (found) {
+      case SPAN_CLASS.wait:
+        break;
+      case SPAN_CLASS.request:
+        this.request[span] = span;
+        if (parent >= 0) this.calledBy[span] = parentCall === NONE ? span : parentCall;
+        break;
+      case SPAN_CLASS.anew:
+        this.parent[span] = ROOT;
+        this.request[span] = span;
+        break;
+      case SPAN_CLASS.unawaited:
+        this.request[span] = span;
+        break;
+      case SPAN_CLASS.transit:
+        this.request[span] = this.request[parent] ?? NONE;
+        if (this.call[parentCall] === parentCall) this.call[parentCall] = NONE;
+        break;
+      case SPAN_CLASS.call:
+      case SPAN_CLASS.inner:
+        if (parent >= 0) this.request[span] = this.request[parent] ?? NONE;
+        this.call[span] = parentCall === NONE && found === SPAN_CLASS.call ? span : parentCall;
+        break;
     }
   }
 
@@ -229,6 +332,9 @@ export class TraceTree {
     this.firstCall = new Int32Array(capacity);
     this.nextCall = new Int32Array(capacity);
     this.state = new Uint8Array(capacity);
+    this.isWait = new Uint8Array(capacity);
+    this.order = new Int32Array(capacity);
+    this.twin = new Int32Array(capacity);
     this.path = new Int32Array(capacity);
     this.table = new Int32Array(4 * capacity);
   }

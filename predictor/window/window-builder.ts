@@ -1,7 +1,10 @@
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
-import { BatchServices, INVALID } from "./batch-services.ts";
+import { BatchServices, FOREIGN, INVALID } from "./batch-services.ts";
+import { Completeness } from "./completeness.ts";
+import { CountedSpans } from "./counted-spans.ts";
 import { countDrop } from "./drops.ts";
 import type { AddResult, ArrivalDrop, DropReason } from "./drops.ts";
+import { Entries } from "./entries.ts";
 import { intervalAt } from "./interval.ts";
 import { DEFAULT_WINDOW_LIMITS } from "./limits.ts";
 import type { WindowLimits } from "./limits.ts";
@@ -9,11 +12,14 @@ import { Probes } from "./probes.ts";
 import type { ProbePaths } from "./probes.ts";
 import { NameRoom } from "./name-room.ts";
 import { PendingIntervals } from "./pending-intervals.ts";
+import { isCall, isRequestKind } from "./request-model.ts";
 import type { ResourceView } from "./resources.ts";
-import { NONE, SpanArena } from "./span-arena.ts";
+import { ServiceOwners, libraryKind } from "./service-owners.ts";
+import { SpanArena } from "./span-arena.ts";
 import { isZero } from "./span.ts";
 import type { SpanBatch } from "./span.ts";
 import { SpanWeights } from "./span-weights.ts";
+import { Streams } from "./streams.ts";
 import { TraceEvaluation } from "./trace-evaluation.ts";
 import { TraceTable, traceKey } from "./trace-table.ts";
 import type { OpenTrace } from "./trace-table.ts";
@@ -22,8 +28,14 @@ import { windowSet } from "./window-set.ts";
 export interface WindowBuilderOptions extends Partial<WindowLimits> {
   /** Length of a window; windows are aligned to multiples of it since the epoch. */
   readonly windowSeconds: number;
-  /** Namespace of services that the resource view does not know. */
+  /** Namespace of the application: spans that name another one are refused. */
   readonly namespace: string;
+  /** `k8s.cluster.name` of the application; absent: that whose spans name its pods. */
+  readonly cluster?: string | undefined;
+  /** Services that users call; absent: flows begin where traces do. */
+  readonly entries?: () => Iterable<string>;
+  /** Names and uids of pods with the services of their workloads. */
+  readonly pods?: () => Iterable<readonly [string, string]>;
   /** Any 32-bit number, secret from senders: keeps them from choosing ids that collide in the hash tables. */
   readonly hashSeed?: number;
   /** Latency objective; requests over it are counted. Undefined while there is none. */
@@ -56,6 +68,16 @@ const NS_PER_MS = 1e6;
 const NS_PER_SECOND = 1e9;
 /** Quiet traces evaluated with every batch, beside two for each of its spans: many that fell quiet at once hold nobody up. */
 const CLOSED_PER_ADD = 1_000;
+/** Marks of requests that were counted, for each trace that may be open. */
+const COUNTED_PER_TRACE = 4;
+/** A trace that holds too much is looked through again once it has grown by this factor. */
+const RELIEF_GROWTH = 1.25;
+/** Delays are looked at this often. ms */
+const LEARN_MS = 1_000;
+/** Services that are no entry are waited for up to this, unless an entry's spans come as late. */
+const MOST_OF_OTHERS_SECONDS = 15;
+/** Clocks and exporters without an end write one of 1970. ms */
+const NO_END_MS = 1_000;
 /** Traces looked at in one step of {@link WindowBuilder.prepare}: some milliseconds. */
 const TRACES_PER_STEP = 2_000;
 
@@ -79,25 +101,39 @@ export class WindowBuilder {
   private readonly weights: SpanWeights;
   private readonly probes: Probes;
   private readonly intervals: PendingIntervals;
+  private readonly entries: Entries;
+  private readonly owners: ServiceOwners;
+  private readonly streams: Streams;
+  private readonly counted: CountedSpans;
+  private readonly completeness = new Completeness();
+  /** Services that were asked: of those work is not counted as requests. */
+  private readonly serving = new Set<number>();
   private readonly drops: Partial<Record<DropReason, number>> = {};
   /** Zero of span times: the start of the interval in which the first span arrived. */
   private epochMs: number | undefined;
   private spansAccepted = 0;
   private tracesEvaluated = 0;
   private tracesEvaluatedEarly = 0;
+  /** Time after the end of a window in which its spans are waited for: longer than configured where they come later, up to a limit. */
+  private waitSeconds: number;
+  private learntMs = -Infinity;
 
   constructor(options: WindowBuilderOptions) {
-    const { windowSeconds, namespace, hashSeed, knownServices, objectiveSeconds, probePaths, ...limits } =
+    const { windowSeconds, namespace, hashSeed, knownServices, objectiveSeconds, probePaths, ...rest } =
       options;
+    const { cluster, entries, pods, ...limits } = rest;
     this.objectiveSeconds = objectiveSeconds ?? (() => undefined);
     this.limits = { ...DEFAULT_WINDOW_LIMITS, ...limits };
+    this.waitSeconds = this.limits.traceGraceSeconds;
     this.windowSeconds = windowSeconds;
     this.windowNs = windowSeconds * NS_PER_SECOND;
     this.namespace = namespace;
     this.hashSeed = hashSeed ?? 0;
     // A number may only be given to another name when nothing that is held can still refer to it.
-    const { maxTraceSeconds, maxPastSeconds, maxAheadSeconds, traceGraceSeconds } = this.limits;
-    const heldSeconds = maxTraceSeconds + maxPastSeconds + maxAheadSeconds + traceGraceSeconds;
+    const { maxTraceSeconds, maxPastSeconds, maxAheadSeconds, maxGraceSeconds, traceGraceSeconds } =
+      this.limits;
+    const longestGraceSeconds = Math.max(traceGraceSeconds, maxGraceSeconds);
+    const heldSeconds = maxTraceSeconds + maxPastSeconds + maxAheadSeconds + longestGraceSeconds;
     this.idleMs = 1e3 * Math.max(this.limits.idleSeconds, heldSeconds + 2 * windowSeconds);
     this.maxPending = Math.ceil(heldSeconds / windowSeconds) + 2;
     this.traces = new TraceTable(this.limits.maxOpenTraces, 2e3 * this.limits.traceGraceSeconds);
@@ -105,11 +141,21 @@ export class WindowBuilder {
     this.weights = new SpanWeights(this.limits);
     this.probes = new Probes(probePaths ?? (() => undefined), 1e3 * windowSeconds);
     this.names = this.nameRoom(knownServices ?? (() => []));
-    this.batchServices = new BatchServices(this.names);
+    const known = knownServices ?? (() => []);
+    const refreshMs = 1e3 * windowSeconds;
+    this.owners = new ServiceOwners({ namespace, cluster, known, pods: pods ?? (() => []), refreshMs });
+    this.batchServices = new BatchServices(this.names, this.owners);
+    this.entries = new Entries(entries ?? (() => []), this.names.services);
+    this.streams = new Streams(this.objectiveSeconds, this.limits.maxFlows);
+    this.counted = new CountedSpans(COUNTED_PER_TRACE * this.limits.maxOpenTraces);
     this.evaluation = new TraceEvaluation(
       {
         arena: this.arena,
+        completeness: this.completeness,
+        counted: this.counted,
         drops: this.drops,
+        entries: this.entries,
+        streams: this.streams,
         intervals: this.intervals,
         names: this.names,
       },
@@ -126,6 +172,7 @@ export class WindowBuilder {
     this.epochMs ??= intervalAt(nowMs, this.windowSeconds).startMs;
     const reasons: Partial<Record<ArrivalDrop, number>> = {};
     if (batch.invalidIds > 0) countDrop(reasons, "invalid-id", batch.invalidIds);
+    this.owners.refresh(nowMs);
     this.batchServices.begin(batch);
     this.probes.refresh(nowMs);
     const shiftNs = (batch.epochMs - this.epochMs) * NS_PER_MS;
@@ -138,6 +185,8 @@ export class WindowBuilder {
         batch.adjustedCount[index] = 0;
       }
     }
+    if (!this.entries.isComplete) this.entries.refresh();
+    this.learnWait(nowMs);
     this.closeQuiet(nowMs, CLOSED_PER_ADD + 2 * batch.length);
     if (this.intervals.measured.size > this.maxPending) this.forget(nowMs);
     return this.result(accepted, batch.length + batch.invalidIds - accepted, reasons);
@@ -151,6 +200,7 @@ export class WindowBuilder {
   *prepare(endMs: number, nowMs: () => number): Generator<void> {
     const { epochMs } = this;
     if (epochMs === undefined) return;
+    this.entries.refresh();
     while (!this.closeQuiet(nowMs(), TRACES_PER_STEP)) yield;
     const endNs = (endMs - epochMs) * NS_PER_MS;
     let left = TRACES_PER_STEP;
@@ -178,6 +228,7 @@ export class WindowBuilder {
         `${startMs} to ${endMs} is not a window: windows are ${this.windowSeconds} s long and aligned to that`,
       );
     }
+    this.entries.refresh();
     this.closeQuiet(nowMs);
     this.epochMs ??= startMs;
     const number = Math.round((startMs - this.epochMs) / (this.windowSeconds * 1e3));
@@ -185,11 +236,16 @@ export class WindowBuilder {
     for (const trace of this.traces.values()) {
       if (trace.earliestEventNs < endNs) this.evaluation.countEnded(trace, endNs, nowMs);
     }
+    const measured = this.intervals.measured.get(number);
+    for (const [service, { requests }] of measured?.services ?? [])
+      if (requests > 0) this.serving.add(service);
     const set = windowSet({
       interval,
-      measured: this.intervals.measured.get(number),
+      measured,
       began: this.intervals.began.get(number),
-      graceSeconds: this.limits.traceGraceSeconds,
+      graceSeconds: this.graceSeconds,
+      isServing: (service) => this.serving.has(service),
+      missing: (service) => this.missingOf(service),
       services: this.names.services,
       pods: this.names.pods,
       resources,
@@ -199,10 +255,53 @@ export class WindowBuilder {
         countDrop(this.drops, "callee-limit", count);
       },
     });
+    this.completeness.next();
+    this.learnWait(nowMs, this.waitSeconds - this.windowSeconds);
+    if (measured !== undefined) this.entries.learn(measured);
+    this.streams.refresh();
     this.intervals.built(number);
     this.names.reserveFor(resources.services.keys());
     this.forget(nowMs);
     return set;
+  }
+
+  /** Time after the end of a window in which its spans are waited for now, at least the configured grace. */
+  get graceSeconds(): number {
+    return this.waitSeconds;
+  }
+
+  /** Waits longer as soon as spans come later, and shorter by a window's length at most with each window. */
+  private learnWait(nowMs: number, shortestSeconds = this.waitSeconds): void {
+    if (Math.abs(nowMs - this.learntMs) < LEARN_MS && shortestSeconds === this.waitSeconds) return;
+    this.learntMs = nowMs;
+    const { maxGraceSeconds, traceGraceSeconds } = this.limits;
+    if (maxGraceSeconds <= traceGraceSeconds) return;
+    const limits = {
+      leastSeconds: traceGraceSeconds,
+      mostSeconds: maxGraceSeconds,
+      mostOfOthersSeconds: MOST_OF_OTHERS_SECONDS,
+    };
+    const wanted = this.completeness.waitSeconds(limits, (service) => {
+      if (this.entries.has(service)) return true;
+      return this.isOurs(service) ? false : undefined;
+    });
+    this.waitSeconds = Math.max(shortestSeconds, wanted);
+  }
+
+  /** What is not known for lack of a setting, in words. */
+  doubts(): readonly string[] {
+    const doubt = this.owners.doubt();
+    return doubt === undefined ? [] : [doubt];
+  }
+
+  private isOurs(service: number): boolean {
+    return this.owners.isKnown(this.names.services.nameOf(service));
+  }
+
+  private missingOf(service: number): string | undefined {
+    return this.isOurs(service)
+      ? this.completeness.missing(service, this.names.services.nameOf(service), this.waitSeconds)
+      : undefined;
   }
 
   /** Forgets all spans and begins again: the clock was set, and times before and after do not go together. */
@@ -233,6 +332,8 @@ export class WindowBuilder {
     const onForgotten = (service: number): void => {
       this.evaluation.forget(service);
       this.weights.forget(service);
+      this.completeness.forget(service);
+      this.serving.delete(service);
     };
     const { arena, intervals, traces } = this;
     return new NameRoom({ maxServices, maxFlows, known, onForgotten }, { arena, intervals, traces });
@@ -242,29 +343,29 @@ export class WindowBuilder {
   private addSpan(batch: SpanBatch, index: number, shiftNs: number, nowMs: number): ArrivalDrop | undefined {
     const startNs = (batch.startNs[index] ?? 0) + shiftNs;
     const refused = this.refusal(batch, index, startNs, nowMs);
-    if (refused !== undefined) return refused;
+    if (refused !== undefined) return this.refuse(batch, index, refused, nowMs);
     const service = this.batchServices.of(batch, index, nowMs);
-    if (service === INVALID) return "invalid-service";
-    if (service === NONE) return "service-limit";
+    if (service < 0) return unusable(service);
     if (this.arena.used >= this.limits.maxOpenSpans) this.closeEarly(nowMs);
-    const key = traceKey(batch.traceId, 4 * index, this.hashSeed);
-    let trace = this.traces.get(key);
-    if (trace === undefined) {
-      if (this.traces.wasClosed(key)) return "late";
-      if (this.traces.size >= this.limits.maxOpenTraces) this.closeEarly(nowMs);
-      trace = this.traces.open(key, nowMs);
-    } else if (trace.spans >= this.limits.maxSpansPerTrace) {
-      return "trace-too-large";
-    } else {
-      this.traces.touch(trace, nowMs);
+    const endNs = startNs + (batch.durationNs[index] ?? 0);
+    const trace = this.traceOf(batch, index, endNs, nowMs);
+    if (trace === undefined) return "late";
+    const isRoot = isZero(batch.parentId, 2 * index, 2);
+    if (trace.spans >= this.limits.maxSpansPerTrace) {
+      if (trace.spans >= trace.relieveAt) this.relieve(trace, nowMs);
+      if (!isRoot && this.fold(trace, batch, index, startNs)) return undefined;
+      if (trace.spans >= 2 * this.limits.maxSpansPerTrace)
+        return this.refuse(batch, index, "trace-too-large", nowMs);
     }
     this.weights.weigh(batch, index, service, nowMs);
-    const isRoot = isZero(batch.parentId, 2 * index, 2);
     if (isRoot) {
       const isProbe = this.probes.take(batch, index, this.names.services.nameOf(service));
       trace.isProbe = isProbe && (trace.isProbe || !trace.hasRoot);
       trace.hasRoot = true;
     }
+    if (this.batchServices.isLibrary(batch, index)) batch.kind[index] = libraryKind(batch.kind[index] ?? 0);
+    const isRequest = isRoot || isRequestKind(batch.kind[index] ?? 0);
+    this.completeness.taken(service, isRequest ? this.sinceSeconds(endNs, nowMs) : NaN);
     trace.head = this.arena.put(batch, index, {
       startNs,
       service,
@@ -272,21 +373,100 @@ export class WindowBuilder {
       next: trace.head,
     });
     trace.spans += 1;
-    const eventNs = isRoot ? startNs : startNs + (batch.durationNs[index] ?? 0);
-    trace.earliestEventNs = Math.min(trace.earliestEventNs, eventNs);
-    if (this.isExpired(trace, nowMs)) this.close(trace, nowMs);
+    this.noteFoldable(trace, batch, index, endNs);
+    trace.earliestEventNs = Math.min(trace.earliestEventNs, isRoot ? startNs : endNs);
     return undefined;
+  }
+
+  /** The trace of a span, opened where it is not; undefined where the span may have been taken before. */
+  private traceOf(batch: SpanBatch, index: number, endNs: number, nowMs: number): OpenTrace | undefined {
+    const key = traceKey(batch.traceId, 4 * index, this.hashSeed);
+    const trace = this.traces.get(key);
+    if (trace === undefined) {
+      if (this.isRepeated(batch, index, key, endNs)) return undefined;
+      if (this.traces.size >= this.limits.maxOpenTraces) this.closeEarly(nowMs);
+      return this.traces.open(key, nowMs);
+    }
+    if (trace.isShared && this.wasCounted(batch, index, key)) return undefined;
+    this.traces.touch(trace, nowMs);
+    if (!this.isExpired(trace, nowMs) || this.relieve(trace, nowMs)) return trace;
+    this.close(trace, nowMs);
+    return this.traces.open(key, nowMs);
   }
 
   private refusal(batch: SpanBatch, index: number, startNs: number, nowMs: number): ArrivalDrop | undefined {
     const { limits } = this;
     if (isZero(batch.traceId, 4 * index, 4) || isZero(batch.spanId, 2 * index, 2)) return "invalid-id";
     const durationNs = batch.durationNs[index] ?? NaN;
-    if (!(durationNs >= 0)) return "negative-duration";
+    if (!(durationNs >= 0)) {
+      const endMs = (this.epochMs ?? 0) + (startNs + durationNs) / NS_PER_MS;
+      return Math.abs(endMs) < NO_END_MS ? "unfinished" : "negative-duration";
+    }
     if (durationNs > limits.maxSpanSeconds * NS_PER_SECOND) return "too-long";
-    const aheadSeconds = (startNs + durationNs) / NS_PER_SECOND - (nowMs - (this.epochMs ?? nowMs)) / 1e3;
+    const aheadSeconds = -this.sinceSeconds(startNs + durationNs, nowMs);
     if (!(aheadSeconds >= -limits.maxPastSeconds)) return "too-old";
     return aheadSeconds > limits.maxAheadSeconds ? "too-far-ahead" : undefined;
+  }
+
+  /** Notes of which service the refused span is, where that is known. */
+  private refuse(batch: SpanBatch, index: number, reason: ArrivalDrop, nowMs: number): ArrivalDrop {
+    const service = this.batchServices.ofRefused(batch, index, nowMs);
+    if (service >= 0) this.completeness.refused(service, reason, isRequestKind(batch.kind[index] ?? 0));
+    return reason;
+  }
+
+  /** @returns seconds from a time of spans until now */
+  private sinceSeconds(ns: number, nowMs: number): number {
+    return (nowMs - (this.epochMs ?? nowMs)) / 1e3 - ns / NS_PER_SECOND;
+  }
+
+  /**
+   * Whether a span may have been taken before, of a trace that was evaluated: a request that was counted, or what ended before the last
+   * span of the trace came. All of a probe's is.
+   */
+  private isRepeated(batch: SpanBatch, index: number, key: number, endNs: number): boolean {
+    const closedMs = this.traces.closedMs(key);
+    if (closedMs === undefined || closedMs === Infinity) return closedMs === Infinity;
+    const isRequest = isRequestKind(batch.kind[index] ?? 0) || isZero(batch.parentId, 2 * index, 2);
+    if (isRequest) return this.wasCounted(batch, index, key);
+    return endNs <= (closedMs - 1e3 * this.waitSeconds - (this.epochMs ?? 0)) * NS_PER_MS;
+  }
+
+  private wasCounted({ kind, spanId }: SpanBatch, index: number, key: number): boolean {
+    return this.counted.has(key, spanId[2 * index] ?? 0, spanId[2 * index + 1] ?? 0, kind[index] ?? 0);
+  }
+
+  /**
+   * Lets requests go that are over, of a trace that holds many: who repeats one trace id never ends it.
+   * @returns false where it holds one request, or nothing any more
+   */
+  private relieve(trace: OpenTrace, nowMs: number): boolean {
+    const overNs = (nowMs - (this.epochMs ?? nowMs) - 1e3 * this.waitSeconds) * NS_PER_MS;
+    const isShared = !trace.isProbe && this.evaluation.countOver(trace, overNs, nowMs);
+    trace.relieveAt = RELIEF_GROWTH * trace.spans;
+    if (!isShared) return false;
+    trace.isShared = true;
+    trace.firstArrivalMs = nowMs;
+    trace.folded = undefined;
+    return trace.spans > 0;
+  }
+
+  /** Puts a CLIENT span to the others of its parent. @returns whether there is one that it can be put to */
+  private fold(trace: OpenTrace, batch: SpanBatch, index: number, startNs: number): boolean {
+    if (!isCall(batch.kind[index] ?? 0)) return false;
+    const calls = trace.folded?.get(parentKey(batch, index));
+    if (calls === undefined) return false;
+    const endNs = startNs + (batch.durationNs[index] ?? 0);
+    this.arena.fold(calls.slot, startNs, endNs, calls.endNs);
+    calls.endNs = Math.max(calls.endNs, endNs);
+    return true;
+  }
+
+  /** Later CLIENT spans of the same parent are put to the first one that is beyond what a trace may hold. */
+  private noteFoldable(trace: OpenTrace, batch: SpanBatch, index: number, endNs: number): void {
+    if (trace.spans <= this.limits.maxSpansPerTrace || !isCall(batch.kind[index] ?? 0)) return;
+    trace.folded ??= new Map();
+    trace.folded.set(parentKey(batch, index), { slot: trace.head, endNs });
   }
 
   /**
@@ -295,7 +475,7 @@ export class WindowBuilder {
    * @returns whether those were all
    */
   private closeQuiet(nowMs: number, most = Infinity): boolean {
-    const quietBeforeMs = nowMs - 1e3 * this.limits.traceGraceSeconds;
+    const quietBeforeMs = nowMs - 1e3 * this.waitSeconds;
     let left = most;
     let trace = this.traces.quietest;
     for (; trace !== undefined && trace.lastArrivalMs <= quietBeforeMs && left > 0; left -= 1) {
@@ -351,4 +531,15 @@ export class WindowBuilder {
       countDrop(this.drops, reason as ArrivalDrop, count);
     return { accepted, rejected, reasons };
   }
+}
+
+/** Why a span whose service has this number, a negative one, is refused. */
+function unusable(service: number): ArrivalDrop {
+  if (service === INVALID) return "invalid-service";
+  return service === FOREIGN ? "no-application" : "service-limit";
+}
+
+/** A number for the id of the span's parent. */
+function parentKey({ parentId }: SpanBatch, index: number): number {
+  return (parentId[2 * index] ?? 0) * 2 ** 32 + (parentId[2 * index + 1] ?? 0);
 }

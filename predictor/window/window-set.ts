@@ -18,6 +18,7 @@ import type { StageKind } from "./flow-stages.ts";
 import type { LatencySketch } from "./latency-sketch.ts";
 import type { Interval } from "./interval.ts";
 import type { NameTable } from "./name-table.ts";
+import { apart } from "./request-model.ts";
 import type { ResourceView, ServiceResources } from "./resources.ts";
 
 const MAX_CALLEES = 1_000;
@@ -26,6 +27,7 @@ const MAX_FLOW_CALLS = 20_000;
 const MAX_FLOW_STAGES = 20_000;
 const MAX_STAGES_OF_CALLER = 8;
 const MAX_CONTAINERS = 5_000;
+const MAX_MISSING = 500;
 /** A pod with fewer calls has a p95 of its own making. */
 const TELLING_CALLS = 20;
 const SECONDS_PER_NS = 1e-9;
@@ -36,6 +38,10 @@ export interface WindowSetInput {
   readonly measured: IntervalAccumulator | undefined;
   /** Requests by which traces began in the interval, by number of the service. */
   readonly began: ReadonlyMap<number, number> | undefined;
+  /** Whether a service was ever asked, by its number: of one that was, work is no request. */
+  readonly isServing: (service: number) => boolean;
+  /** What is known to be missing of a service's requests, by its number, in words. */
+  readonly missing: (service: number) => string | undefined;
   /** Time after the interval in which requests could still end to be known. */
   readonly graceSeconds: number;
   readonly services: NameTable;
@@ -70,21 +76,26 @@ function serviceWindow(input: WindowSetInput, service: string, number: number | 
   const { startMs, endMs } = input.interval;
   const resources = input.resources.services.get(service);
   const accumulator = number === undefined ? undefined : input.measured?.services.get(number);
-  const began = number === undefined ? undefined : input.began?.get(number);
+  const sums = number === undefined ? undefined : accumulator && requestsOf(input, accumulator, number);
+  const isApart = number !== undefined && sums !== accumulator;
+  const began = number === undefined ? undefined : input.began?.get(isApart ? apart(number) : number);
+  const missing = number === undefined ? undefined : input.missing(number);
   return {
     namespace: resources?.namespace ?? input.namespace,
     service,
     startMs,
     endMs,
     ...replicas(resources),
-    ...(accumulator !== undefined && traffic(input, accumulator, began)),
+    ...(sums !== undefined && traffic(input, sums, began, isApart)),
+    ...(missing !== undefined && { missing: missing.slice(0, MAX_MISSING) }),
     callees: accumulator === undefined ? [] : callEdges(input, accumulator),
-    containers: countedContainers(
-      input.pods,
-      accumulator,
-      (resources?.containers ?? []).slice(0, MAX_CONTAINERS),
-    ),
+    containers: countedContainers(input.pods, sums, (resources?.containers ?? []).slice(0, MAX_CONTAINERS)),
   };
+}
+
+/** Where the service's requests are summed up: of one that was never asked, where its work is. */
+function requestsOf(input: WindowSetInput, sums: ServiceAccumulator, service: number): ServiceAccumulator {
+  return sums.hasApart && !input.isServing(service) ? sums.apart : sums;
 }
 
 /** Containers on nodes of different classes with the calls of their pods; the others as they are. */
@@ -122,12 +133,14 @@ function traffic(
   input: WindowSetInput,
   accumulator: ServiceAccumulator,
   began: number | undefined,
+  isWork: boolean,
 ): Partial<Window> {
   const requestsPerSecond = accumulator.requests / seconds(input.interval);
   const ownLatency = accumulator.own.summary();
   const responseLatency = accumulator.response.summary();
   // A service can be in an interval for its flows alone, when the request itself was counted before.
-  if (ownLatency === undefined || responseLatency === undefined) return { requestsPerSecond };
+  // One that had streams alone may have had any number of requests.
+  if (ownLatency === undefined || responseLatency === undefined) return isWork ? {} : { requestsPerSecond };
   return {
     requestsPerSecond,
     errorRatio: Math.min(1, accumulator.errors / accumulator.requests),
@@ -195,7 +208,7 @@ function callEdge(callee: string, edge: EdgeAccumulator, intervalSeconds: number
 function flowWindows(input: WindowSetInput, places: readonly number[]): FlowWindow[] {
   const flows: FlowWindow[] = [];
   for (const [service, accumulator] of input.measured?.services ?? []) {
-    for (const [flow, flowAccumulator] of accumulator.flows) {
+    for (const [flow, flowAccumulator] of requestsOf(input, accumulator, service).flows) {
       const window = flowWindow(input, { flow, entry: service }, flowAccumulator, places);
       if (window !== undefined) flows.push(window);
     }

@@ -6,11 +6,15 @@ import { Plan } from "@tradewind/core/contract/plan.ts";
 import { Snapshot } from "@tradewind/core/contract/snapshot.ts";
 import { clientOf } from "@tradewind/core/net/endpoint/own-process.ts";
 import type { OwnProcess, ProcessAccess } from "@tradewind/core/net/endpoint/own-process.ts";
+import { WindowSet } from "@tradewind/core/contract/window.ts";
+import { unmappedNames } from "../../decide/facts/unmapped.ts";
 import { clockFinding, problem } from "../../sources/check.ts";
 import type { Finding } from "../../sources/source.ts";
 
 /** Older than this a snapshot or plan says little about now. */
 const FRESH_SECONDS = 60;
+/** Names without a workload that are listed. */
+const MOST_NAMES = 10;
 
 const Served = z.looseObject({ service: z.string().optional(), valid: z.boolean().optional() });
 const Recommendations = z.looseObject({
@@ -113,7 +117,7 @@ async function checkPlan(
 ): Promise<Finding[]> {
   const { name = "", namespace = "" } = application ?? {};
   const query = application === undefined ? {} : { namespace, application: name };
-  return asked(predictor, access, { path: "v1/plan", query }, Plan, (plan, process) => {
+  const ofPlan = await asked(predictor, access, { path: "v1/plan", query }, Plan, (plan, process) => {
     const subject = application === undefined ? process : `${process} application ${namespace}/${name}`;
     const ageSeconds = (nowMs - plan.plannedAtMs) / 1_000;
     if (ageSeconds > FRESH_SECONDS) {
@@ -132,9 +136,17 @@ async function checkPlan(
       level: "ok",
       message: `plan ${plan.sequence} for ${plan.wishes.length} services by policy ${plan.policy}`,
     };
-    if (incomplete.length === 0) return [ok];
+    const missing = (plan.missing ?? []).map((words): Finding => ({
+      subject,
+      level: "warning",
+      message: `the plan is not of all traffic: ${words}`,
+      remedy:
+        "what was measured stays, and nothing is scaled down: docs/windows.md#silence-and-what-is-missing",
+    }));
+    if (incomplete.length === 0) return [ok, ...missing];
     return [
       ok,
+      ...missing,
       {
         subject,
         level: "warning",
@@ -143,6 +155,25 @@ async function checkPlan(
       },
     ];
   });
+  if (!ofPlan.some(({ level }) => level === "ok")) return ofPlan;
+  const ofNames = await asked(
+    predictor,
+    access,
+    { path: "v1/windows", query },
+    WindowSet,
+    ({ windows }, subject) =>
+      unmappedNames(windows)
+        .slice(0, MOST_NAMES)
+        .map(({ proposed, service }): Finding => ({
+          subject,
+          level: "warning",
+          message: `requests lead to '${service}', which no workload is called: nothing can be scaled for its time`,
+          remedy: `map it to the workload whose process it is: services: [{ name: ${service}, workload: { kind: Deployment, name: ${proposed ?? "WORKLOAD"} } }]`,
+        })),
+  );
+  // Whether it answers at all, and by which clock, its plan has told.
+  const told = new Set(ofPlan.map(({ message }) => message));
+  return [...ofPlan, ...ofNames.filter(({ level, message }) => level === "warning" && !told.has(message))];
 }
 
 const Changes = z.looseObject({

@@ -22,7 +22,7 @@ export class ApplicationMetrics {
   private plannedMs: number | undefined;
   private windowEndedMs: number | undefined;
   private totals: () => WindowBuilderTotals | undefined = () => undefined;
-  private graceSeconds = 0;
+  private graceSeconds = (): number => 0;
 
   private readonly plans = this.counter("plans_total", "Plans published, by the policy that decided.", [
     "policy",
@@ -107,7 +107,7 @@ export class ApplicationMetrics {
   }
 
   /** @param graceSeconds for which windows wait for late spans */
-  follow(totals: () => WindowBuilderTotals, graceSeconds: number): void {
+  follow(totals: () => WindowBuilderTotals, graceSeconds: () => number): void {
     this.totals = totals;
     this.graceSeconds = graceSeconds;
   }
@@ -115,7 +115,7 @@ export class ApplicationMetrics {
   /** @param windowEndedMs when the window ended, by the monotonic clock */
   planned(plan: Plan, windowEndedMs: number, planSeconds: number): void {
     this.windowEndedMs = windowEndedMs;
-    const delaySeconds = (this.clock.monotonicMs() - windowEndedMs) / 1e3 - this.graceSeconds;
+    const delaySeconds = (this.clock.monotonicMs() - windowEndedMs) / 1e3 - this.graceSeconds();
     this.publishSeconds.observe(Math.max(0, delaySeconds));
     this.published(plan, planSeconds);
   }

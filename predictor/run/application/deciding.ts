@@ -202,7 +202,7 @@ export class Deciding {
     const { builder, clock, learning, metrics, options, published, rates, workloads } = this.parts;
     const beganMs = clock.monotonicMs();
     const nowMs = clock.nowMs();
-    const doubts = [...missing, ...this.untimely.lookAt(builder.totals())];
+    const doubts = [...missing, ...this.untimely.lookAt(builder.totals()), ...builder.doubts()];
     const running = workloads();
     const classes = this.nodeClasses(running);
     const nodes = { classes, rooms: this.roomOnNodes() };
@@ -213,7 +213,7 @@ export class Deciding {
     const failed = gathered.failed.filter(({ kind }) => kind === "spans").map(({ name }) => name);
     const told = this.parts.origins.since(window.fromMs, failed);
     const windowSet = this.silent.vouch(combineWindows(built, gathered, { missing: doubts, told }));
-    const parts = missingParts(windowSet, gathered, doubts);
+    const parts = missingParts(windowSet, gathered, doubts, built);
     if (parts.length === 0 && !repeated) this.past.observe(windowSet, gathered.sets, application);
     this.takePast();
     if (!repeated) {

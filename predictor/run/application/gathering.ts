@@ -15,7 +15,6 @@ import type { PullResult, SpanSource } from "../../sources/source.ts";
 import type { AskedSources } from "../../sources/sources-config.ts";
 import { traceOptions } from "../../sources/trace-sources.ts";
 import type { Interval } from "../../window/interval.ts";
-import { nameByWorkload } from "../../window/mesh-name.ts";
 import { NO_RESOURCES } from "../../window/resources.ts";
 import type { ResourceView } from "../../window/resources.ts";
 import type { SpanBatch } from "../../window/span.ts";
@@ -143,11 +142,10 @@ export class Gathering {
     interval: Interval,
     signal: AbortSignal,
   ): Promise<PullResult | Failure> {
-    const { application, builder, clock, origins } = this.options;
+    const { builder, clock, origins } = this.options;
     const take = (batch: SpanBatch): void => {
-      nameByWorkload(batch, application.namespace);
-      origins.note(source.name, batch, clock.monotonicMs());
       builder.add(batch, clock.nowMs());
+      origins.note(source.name, batch, clock.monotonicMs());
     };
     const result = await this.attempt(source.name, signal, async () => source.pull(interval, take, signal));
     return isFailure(result) || result.missing === undefined ? result : { problem: result.missing };

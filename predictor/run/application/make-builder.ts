@@ -15,14 +15,21 @@ export function makeBuilder(
   { options, sections, several }: SharedParts,
   { application, current, workloads }: OwnParts,
 ): WindowBuilder {
-  const { windowSeconds, graceSeconds } = options;
-  const { assumedSamplingRatio, maxSpanWeight } = sections.sources.otlp;
+  const { windowSeconds, graceSeconds, maxGraceSeconds } = options;
+  const { assumedSamplingRatio, cluster, maxSpanWeight } = sections.sources.otlp;
   const pulled = traceOptions(sections.sources).length > 0;
   const share = several ? SHARE_OF_SEVERAL : 1;
   return new WindowBuilder({
     windowSeconds,
     namespace: application.namespace,
+    cluster,
+    entries: () => {
+      const entry = current()?.entry;
+      return entry === undefined ? [] : [entry];
+    },
+    pods: () => podsOf(workloads()),
     traceGraceSeconds: graceSeconds,
+    maxGraceSeconds,
     assumedSamplingRatio,
     maxSpanWeight,
     maxOpenTraces: DEFAULT_WINDOW_LIMITS.maxOpenTraces * share,
@@ -49,6 +56,16 @@ export function probePaths(
       paths.set(each.service, [...(paths.get(each.service) ?? []), ...each.probePaths]);
   }
   return paths;
+}
+
+/** Names and uids of pods with their services. */
+function* podsOf(list: WorkloadList | undefined): Generator<readonly [string, string]> {
+  for (const { pods, service } of list?.workloads ?? []) {
+    for (const { name, uid } of pods ?? []) {
+      if (name !== undefined) yield [name, service];
+      yield [uid, service];
+    }
+  }
 }
 
 /** Services that the application names or that have a workload. */

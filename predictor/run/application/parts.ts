@@ -11,9 +11,16 @@ import type { NodeRoom } from "../../nodes/node-room.ts";
 import type { ContainerRates } from "../../sources/container-rates.ts";
 import type { Sections } from "../../sources/sources-config.ts";
 
+/** How long windows wait for late spans, seconds. */
+export interface Graces {
+  readonly graceSeconds: number;
+  /** Where spans come later than that; the same where the grace is configured. */
+  readonly maxGraceSeconds: number;
+}
+
 /** What all applications of one predictor have in common. */
 export interface SharedParts {
-  readonly options: PredictorOptions & { readonly graceSeconds: number };
+  readonly options: PredictorOptions & Graces;
   readonly sections: Sections;
   readonly rates: Pick<ContainerRates, "over">;
   readonly nodes: NodeRoom;

@@ -40,7 +40,6 @@ import type { ClosedWindow } from "./window-clock.ts";
 import type { ArrivalCounter } from "../../window/arrival-counter.ts";
 import type { AddResult } from "../../window/drops.ts";
 import type { Interval } from "../../window/interval.ts";
-import { nameByWorkload } from "../../window/mesh-name.ts";
 import type { SpanBatch } from "../../window/span.ts";
 import type { WindowBuilder } from "../../window/window-builder.ts";
 
@@ -108,12 +107,15 @@ export class PlannedApplication {
     registerNodeClassMetrics(registry, this.placing);
     this.explaining = this.makeExplaining(incidents);
     this.proposing = this.makeProposing();
-    const { graceSeconds, windowSeconds } = options;
+    const { maxGraceSeconds, windowSeconds } = options;
     this.builder = makeBuilder(shared, own);
     this.pushed = new PushedMetrics(several ? MAX_SERIES * SHARE_OF_SEVERAL : MAX_SERIES);
-    this.metrics.follow(() => this.builder.totals(), graceSeconds);
+    this.metrics.follow(
+      () => this.builder.totals(),
+      () => this.builder.graceSeconds,
+    );
     this.arrivals = countArrivals(() => own.current()?.entry, {
-      graceMs: 1e3 * graceSeconds,
+      graceMs: 1e3 * maxGraceSeconds,
       windowMs: 1e3 * windowSeconds,
     });
     this.gathering = this.makeGathering();
@@ -222,9 +224,8 @@ export class PlannedApplication {
   take(batch: SpanBatch): AddResult {
     const { clock } = this.shared;
     const nowMs = clock.nowMs();
-    nameByWorkload(batch, this.application.namespace);
-    this.origins.note(PUSHED, batch, clock.monotonicMs());
     const result = this.builder.add(batch, nowMs);
+    this.origins.note(PUSHED, batch, clock.monotonicMs());
     // After the builder, which puts the weights of the spans right.
     this.arrivals.add(batch, nowMs);
     return result;
@@ -240,6 +241,11 @@ export class PlannedApplication {
     if (foreign === 0) return taken;
     const reasons = { ...taken.reasons, "no-application": foreign };
     return { ...taken, rejected: taken.rejected + foreign, reasons };
+  }
+
+  /** How long its windows wait for late spans, seconds. */
+  get graceSeconds(): number {
+    return this.builder.graceSeconds;
   }
 
   /** Asks its sources about a window. Never throws. */

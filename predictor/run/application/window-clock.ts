@@ -18,7 +18,7 @@ export interface ClosedWindow extends Interval {
 export interface WindowClockOptions {
   readonly windowSeconds: number;
   /** Time after the end of a window in which late spans are still waited for. */
-  readonly graceSeconds: number;
+  readonly graceSeconds: () => number;
   readonly clock: Clock;
   /** Called once for each window that has closed, in order. */
   readonly onClose: (window: ClosedWindow) => void;
@@ -62,7 +62,7 @@ export class WindowClock {
     this.options = options;
     this.lengthMs = options.windowSeconds * 1e3;
     // Until a window could close after a step another one waits: a clock that is set all the time shall not stop the windows.
-    this.time = new SteppedClock(options.clock, 2 * this.lengthMs + 1e3 * options.graceSeconds);
+    this.time = new SteppedClock(options.clock, 2 * this.lengthMs + 1e3 * options.graceSeconds());
     this.lookedMs = options.clock.monotonicMs();
     this.nextStartMs = this.firstAfter(this.time.nowMs());
     this.eras = [{ startMs: this.nextStartMs, endMs: this.nextStartMs }];
@@ -70,7 +70,7 @@ export class WindowClock {
 
   /** When the next window closes, ms since the Unix epoch. */
   get nextCloseMs(): number {
-    return this.nextStartMs + this.lengthMs + this.options.graceSeconds * 1e3;
+    return this.nextStartMs + this.lengthMs + this.options.graceSeconds() * 1e3;
   }
 
   start(): void {

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { SpanRecord, SpanResource } from "../../window/span.ts";
+import { conventionalKind } from "../../window/conventions.ts";
 import { USER_AGENT_KEYS } from "../../window/user-agent.ts";
 import { ResourceReader } from "../otlp/resource-attributes.ts";
 import { hexId } from "../traces/ids.ts";
@@ -60,7 +61,7 @@ function resourceOf({ serviceName, tags }: z.infer<typeof Process>): SpanResourc
   }
   const host = tag(tags, "hostname") ?? tag(tags, "host.name");
   return {
-    ...(typeof host === "string" && host !== "" && { instance: host }),
+    ...(typeof host === "string" && host !== "" && { instance: host, host }),
     ...reader.resource(),
     service: serviceName,
   };
@@ -83,7 +84,7 @@ function readSpan(value: unknown, resources: ReadonlyMap<string, SpanResource>):
     parentId: parentOf(references ?? [], traceId) ?? hexId(parentSpanID, 8),
     resource,
     name: operationName,
-    kind: spanKind(tag(tags, "span.kind")),
+    kind: conventionalKind(spanKind(tag(tags, "span.kind")), duration / 1_000, textTags(tags)),
     startMs: startTime / 1_000,
     durationMs: duration / 1_000,
     error: error === true || error === "true" || tag(tags, "otel.status_code") === "ERROR",
@@ -97,6 +98,14 @@ function parentOf(references: readonly z.infer<typeof Reference>[], traceId: str
   const inside = references.filter((reference) => hexId(reference.traceID, 16) === traceId);
   const parent = inside.find(({ refType }) => refType === "CHILD_OF") ?? inside[0];
   return hexId(parent?.spanID, 8);
+}
+
+function* textTags(
+  tags: readonly z.infer<typeof Tag>[] | null | undefined,
+): Generator<{ key: string; text: string }> {
+  for (const { key, value } of tags ?? []) {
+    if (typeof value === "string" || typeof value === "number") yield { key, text: String(value) };
+  }
 }
 
 function tag(tags: readonly z.infer<typeof Tag>[] | null | undefined, key: string): unknown {

@@ -1,9 +1,15 @@
 import { isUtf8 } from "node:buffer";
 import { TradewindError } from "@tradewind/core/values/errors.ts";
 import { printable } from "@tradewind/core/values/printable.ts";
-import { isZero, SPAN_KIND } from "../../window/span.ts";
+import {
+  CONVENTION_VALUE_BYTES,
+  MAX_CONVENTION_KEY_BYTES,
+  mayBeTold,
+  toldKind,
+} from "../../window/conventions.ts";
+import { isZero, sentKind, SPAN_KIND } from "../../window/span.ts";
 import type { SpanBatch, SpanResource } from "../../window/span.ts";
-import { USER_AGENT, USER_AGENT_BYTES, isUserAgentKey, userAgentOf } from "../../window/user-agent.ts";
+import { USER_AGENT, isUserAgentKey, userAgentOf } from "../../window/user-agent.ts";
 import { JsonScanner, MAX_NUMBER_BYTES } from "./json-scanner.ts";
 import { DEFAULT_RECEIVER_LIMITS } from "./limits.ts";
 import { BYTES_PER_PAUSE, PartCount } from "./part-count.ts";
@@ -235,7 +241,7 @@ export class JsonDecoder {
           this.name = json.readString() ? json.text(MAX_VALUE_BYTES) : "";
           break;
         case "kind":
-          this.kind = this.readEnum(KINDS);
+          this.kind = sentKind(this.readEnum(KINDS));
           break;
         case "startTimeUnixNano":
           this.startNs = this.readNs(epochMs);
@@ -244,7 +250,7 @@ export class JsonDecoder {
           this.endNs = this.readNs(epochMs);
           break;
         case "attributes":
-          this.readSpanAttributes();
+          this.readSpanAttributes(epochMs);
           break;
         case "status":
           this.error = this.readStatus() === STATUS_CODE_ERROR ? 1 : 0;
@@ -261,22 +267,66 @@ export class JsonDecoder {
     return mayServe && isZero(this.parent, 0, 2);
   }
 
-  /** Reads who asked, where that matters. */
-  private readSpanAttributes(): void {
+  /** As far as was read: a span whose end is still to come may be a stream. */
+  private mayBeTold(epochMs: number): boolean {
+    const isEndKnown = this.endNs !== -epochMs * NS_PER_MS;
+    return mayBeTold(this.kind, isEndKnown ? this.endNs - this.startNs : Infinity);
+  }
+
+  /** Reads who asked, and whether the span is a request with a latency at all, where that matters. */
+  private readSpanAttributes(epochMs: number): void {
     const { json } = this;
-    if (!this.mayBeRootServer()) return json.skip();
+    if (!this.mayBeRootServer() && !this.mayBeTold(epochMs)) return json.skip();
     for (let next = json.enterList(); next; next = json.nextElement()) {
       this.count.skipped();
-      let isUserAgent = false;
+      let key = "";
       let value = "";
       for (let more = json.enterObject(); more; more = json.nextMember()) {
         const field = this.key();
-        if (field === "key") isUserAgent = json.readString() && isUserAgentKey(this.key());
-        else if (field === "value") value = this.readStringValue(USER_AGENT_BYTES);
+        if (field === "key")
+          key =
+            json.readString() && json.to - json.from <= MAX_CONVENTION_KEY_BYTES
+              ? json.text(MAX_CONVENTION_KEY_BYTES)
+              : "";
+        else if (field === "value") value = this.readPlainValue();
         else json.skip();
       }
-      if (isUserAgent) this.userAgent = userAgentOf(value) || this.userAgent;
+      if (isUserAgentKey(key)) this.userAgent = userAgentOf(value) || this.userAgent;
+      else if (this.mayBeTold(epochMs)) this.kind = toldKind(this.kind, key, value);
     }
+  }
+
+  /** An `AnyValue` that is a text, a number or a list of texts, of which the first counts; empty when it is something else. */
+  private readPlainValue(): string {
+    const { json } = this;
+    let value = "";
+    for (let more = json.enterObject(); more; more = json.nextMember()) {
+      const field = this.key();
+      if (field === "stringValue") {
+        if (json.readString()) value = json.text(CONVENTION_VALUE_BYTES);
+      } else if (field === "intValue") {
+        json.skipText();
+        value = json.text(CONVENTION_VALUE_BYTES);
+      } else if (field === "arrayValue") value = this.readFirstElement();
+      else json.skip();
+    }
+    return value;
+  }
+
+  private readFirstElement(): string {
+    const { json } = this;
+    let first = "";
+    for (let more = json.enterObject(); more; more = json.nextMember()) {
+      if (this.key() !== "values") {
+        json.skip();
+        continue;
+      }
+      for (let next = json.enterList(); next; next = json.nextElement()) {
+        const value = this.readStringValue(CONVENTION_VALUE_BYTES);
+        first ||= value;
+      }
+    }
+    return first;
   }
 
   private clearSpan(epochMs: number): void {
@@ -365,8 +415,7 @@ export class JsonDecoder {
     batch.parentId.set(this.parent, 2 * index);
     batch.startNs[index] = this.startNs;
     batch.durationNs[index] = this.endNs - this.startNs;
-    const { kind } = this;
-    batch.kind[index] = kind >= 0 && kind <= SPAN_KIND.consumer ? kind : SPAN_KIND.unspecified;
+    batch.kind[index] = this.kind;
     batch.error[index] = this.error;
     batch.userAgent[index] = this.mayBeRootServer() ? this.userAgent : USER_AGENT.unknown;
     batch.resource[index] = resourceIndex;

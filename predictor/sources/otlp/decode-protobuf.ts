@@ -1,7 +1,19 @@
 import { TradewindError, describeError } from "@tradewind/core/values/errors.ts";
-import { SPAN_KIND } from "../../window/span.ts";
+import {
+  CONVENTION_VALUE_BYTES,
+  MAX_CONVENTION_KEY_BYTES,
+  mayBeTold,
+  toldKind,
+} from "../../window/conventions.ts";
+import { SPAN_KIND, sentKind } from "../../window/span.ts";
 import type { SpanBatch, SpanResource } from "../../window/span.ts";
-import { USER_AGENT, USER_AGENT_BYTES, USER_AGENT_KEYS, userAgentOf } from "../../window/user-agent.ts";
+import {
+  USER_AGENT,
+  USER_AGENT_BYTES,
+  USER_AGENT_KEYS,
+  isUserAgentKey,
+  userAgentOf,
+} from "../../window/user-agent.ts";
 import { ByteStrings } from "./byte-strings.ts";
 import { DEFAULT_RECEIVER_LIMITS } from "./limits.ts";
 import { BYTES, FIXED64, MessageReader, tag, VARINT } from "./message-reader.ts";
@@ -20,6 +32,9 @@ const RESOURCE_ATTRIBUTES = tag(1, BYTES);
 const KEY_VALUE_KEY = tag(1, BYTES);
 const KEY_VALUE_VALUE = tag(2, BYTES);
 const ANY_VALUE_STRING = tag(1, BYTES);
+const ANY_VALUE_INT = tag(3, VARINT);
+const ANY_VALUE_ARRAY = tag(5, BYTES);
+const ARRAY_VALUES = tag(1, BYTES);
 const SCOPE_SPANS_SPANS = tag(2, BYTES);
 const SPAN_TRACE_ID = tag(1, BYTES);
 const SPAN_SPAN_ID = tag(2, BYTES);
@@ -248,7 +263,7 @@ export class ProtobufDecoder {
           reader.pos = this.nameEnd;
           break;
         case SPAN_KIND_FIELD:
-          this.kind = reader.uint32();
+          this.kind = sentKind(reader.uint32());
           break;
         case SPAN_START:
           this.startLow = reader.fixed32();
@@ -259,8 +274,7 @@ export class ProtobufDecoder {
           this.endHigh = reader.fixed32();
           break;
         case SPAN_ATTRIBUTES:
-          if (this.mayBeRootServer()) this.readSpanAttribute();
-          else reader.skipField(field);
+          this.readAttributeOfSpan(field);
           break;
         case SPAN_STATUS:
           this.error = this.readStatus() === STATUS_CODE_ERROR ? 1 : 0;
@@ -274,6 +288,83 @@ export class ProtobufDecoder {
   /** As far as was read: writers may put the fields of a span in any order, but seldom do. */
   private mayBeRootServer(): boolean {
     return this.parentAt === 0 && (this.kind === SPAN_KIND.server || this.kind === SPAN_KIND.unspecified);
+  }
+
+  private readAttributeOfSpan(field: number): void {
+    if (mayBeTold(this.kind, this.durationNs())) this.readTellingAttribute();
+    else if (this.mayBeRootServer()) this.readSpanAttribute();
+    else this.reader.skipField(field);
+  }
+
+  private durationNs(): number {
+    return (this.endHigh - this.startHigh) * WORD + (this.endLow - this.startLow);
+  }
+
+  /** Reads who asked, and whether the span is a request with a latency at all; other attributes are passed over. */
+  private readTellingAttribute(): void {
+    const { reader } = this;
+    this.count.skipped();
+    const outer = reader.enter();
+    let key = "";
+    while (reader.pos < reader.len) {
+      const field = reader.uint32();
+      if (field === KEY_VALUE_KEY) {
+        const end = reader.endOfBytes();
+        key = end - reader.pos > MAX_CONVENTION_KEY_BYTES ? "" : this.names.text(reader.buf, reader.pos, end);
+        reader.pos = end;
+      } else if (field === KEY_VALUE_VALUE) {
+        const attribute = reader.enter();
+        this.count.skipped();
+        const value = this.readPlainValue();
+        reader.leave(attribute);
+        if (isUserAgentKey(key)) this.userAgent = userAgentOf(value) || this.userAgent;
+        else this.kind = toldKind(this.kind, key, value);
+      } else {
+        reader.skipField(field);
+      }
+    }
+    reader.leave(outer);
+  }
+
+  /** An `AnyValue` that is a text, a number or a list of texts, of which the first counts; empty when it is something else. */
+  private readPlainValue(): string {
+    const { reader } = this;
+    let value = "";
+    while (reader.pos < reader.len) {
+      const field = reader.uint32();
+      if (field === ANY_VALUE_STRING) {
+        const end = reader.endOfBytes();
+        value = this.names.text(reader.buf, reader.pos, Math.min(end, reader.pos + CONVENTION_VALUE_BYTES));
+        reader.pos = end;
+      } else if (field === ANY_VALUE_INT) {
+        value = String(reader.uint32());
+      } else if (field === ANY_VALUE_ARRAY) {
+        const array = reader.enter();
+        value = this.readFirstElement();
+        reader.leave(array);
+      } else {
+        reader.skipField(field);
+      }
+    }
+    return value;
+  }
+
+  private readFirstElement(): string {
+    const { reader } = this;
+    let first = "";
+    while (reader.pos < reader.len) {
+      const field = reader.uint32();
+      if (field !== ARRAY_VALUES) {
+        reader.skipField(field);
+        continue;
+      }
+      this.count.skipped();
+      const element = reader.enter();
+      const value = this.readStringValue(CONVENTION_VALUE_BYTES);
+      reader.leave(element);
+      first ||= value;
+    }
+    return first;
   }
 
   /** Reads who asked; other attributes are passed over. */
@@ -364,8 +455,8 @@ export class ProtobufDecoder {
     batch.parentId[2 * index] = parentAt === 0 ? 0 : bigEndianWord(buf, parentAt);
     batch.parentId[2 * index + 1] = parentAt === 0 ? 0 : bigEndianWord(buf, parentAt + 4);
     batch.startNs[index] = (this.startHigh - this.epochHigh) * WORD + (this.startLow - this.epochLow);
-    batch.durationNs[index] = (this.endHigh - this.startHigh) * WORD + (this.endLow - this.startLow);
-    batch.kind[index] = this.kind <= SPAN_KIND.consumer ? this.kind : SPAN_KIND.unspecified;
+    batch.durationNs[index] = this.durationNs();
+    batch.kind[index] = this.kind;
     batch.error[index] = this.error;
     batch.userAgent[index] = this.mayBeRootServer() ? this.userAgent : USER_AGENT.unknown;
     batch.resource[index] = resourceIndex;
@@ -375,7 +466,7 @@ export class ProtobufDecoder {
             this.names.text(buf, this.stateAt, Math.min(this.stateEnd, this.stateAt + MAX_TRACE_STATE)),
           )
         : 0;
-    const mayBegin = parentAt === 0 || this.kind === SPAN_KIND.server || this.kind === SPAN_KIND.consumer;
+    const mayBegin = parentAt === 0 || this.kind === SPAN_KIND.server || this.kind >= SPAN_KIND.consumer;
     const nameEnd = Math.min(this.nameEnd, this.nameAt + MAX_NAME_BYTES);
     batch.names[index] = mayBegin ? this.names.text(buf, this.nameAt, nameEnd) : undefined;
   }

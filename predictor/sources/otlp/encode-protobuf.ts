@@ -1,8 +1,9 @@
 import protobuf from "protobufjs/minimal.js";
+import { saidOf } from "../../window/conventions.ts";
 import type { SpanBatch } from "../../window/span.ts";
 import { USER_AGENT, USER_AGENT_KEYS, userAgentText } from "../../window/user-agent.ts";
 import { BYTES, FIXED64, tag, VARINT } from "./message-reader.ts";
-import { NAMESPACE_KEY } from "./resource-attributes.ts";
+import { CLUSTER_KEY, HOST_KEY, NAMESPACE_KEY, POD_KEY } from "./resource-attributes.ts";
 import { traceStateOf } from "./trace-state.ts";
 
 const WORD = 0x1_0000_0000;
@@ -12,7 +13,7 @@ const SPAN_ATTRIBUTES = tag(9, BYTES);
 
 /**
  * The spans of a batch as `ExportTraceServiceRequest`, with what windows are made of and no more: events and attributes but
- * the user agent are gone. Decoded again it is the same batch. Several of them one after the other are one request.
+ * the user agent and what tells of the kind are gone. Decoded again it is the same batch. Several of them one after the other are one request.
  */
 export function encodeSpans(batch: SpanBatch): Uint8Array {
   const writer = protobuf.Writer.create();
@@ -33,11 +34,14 @@ export function encodeSpans(batch: SpanBatch): Uint8Array {
 }
 
 function writeResource(writer: protobuf.Writer, { resources }: SpanBatch, index: number): void {
-  const { instance, namespace, service } = resources[index] ?? { service: "" };
+  const { cluster, host, instance, isPod, namespace, service } = resources[index] ?? { service: "" };
   writer.uint32(tag(1, BYTES)).fork();
   writeAttribute(writer, RESOURCE_ATTRIBUTES, "service.name", service);
-  if (instance !== undefined) writeAttribute(writer, RESOURCE_ATTRIBUTES, "service.instance.id", instance);
+  const instanceKey = isPod === true ? POD_KEY : "service.instance.id";
+  if (instance !== undefined) writeAttribute(writer, RESOURCE_ATTRIBUTES, instanceKey, instance);
+  if (host !== undefined) writeAttribute(writer, RESOURCE_ATTRIBUTES, HOST_KEY, host);
   if (namespace !== undefined) writeAttribute(writer, RESOURCE_ATTRIBUTES, NAMESPACE_KEY, namespace);
+  if (cluster !== undefined) writeAttribute(writer, RESOURCE_ATTRIBUTES, CLUSTER_KEY, cluster);
   writer.ldelim();
 }
 
@@ -56,10 +60,12 @@ function writeSpan(writer: protobuf.Writer, batch: SpanBatch, index: number, epo
   if (parent[0] !== 0 || parent[1] !== 0) writeId(writer, 4, parent);
   const name = batch.names[index];
   if (name !== undefined && name !== "") writer.uint32(tag(5, BYTES)).string(name);
-  writer.uint32(tag(6, VARINT)).uint32(batch.kind[index] ?? 0);
+  const { attribute, kind } = saidOf(batch.kind[index] ?? 0);
+  writer.uint32(tag(6, VARINT)).uint32(kind);
   const start = sum(epoch, batch.startNs[index] ?? 0);
   writeTime(writer, 7, start);
   writeTime(writer, 8, sum(start, batch.durationNs[index] ?? 0));
+  if (attribute !== undefined) writeAttribute(writer, SPAN_ATTRIBUTES, attribute.key, attribute.value);
   const userAgent = batch.userAgent[index] ?? USER_AGENT.unknown;
   if (userAgent !== USER_AGENT.unknown)
     writeAttribute(writer, SPAN_ATTRIBUTES, USER_AGENT_KEYS[0], userAgentText(userAgent));

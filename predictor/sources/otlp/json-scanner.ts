@@ -174,6 +174,16 @@ export class JsonScanner {
     }
   }
 
+  /** Passes over one value of any kind as {@link skip}: {@link text} then gives it as it stands, a string without its quotes. */
+  skipText(): void {
+    const quotes = this.peek() === QUOTE ? 1 : 0;
+    const begin = this.at;
+    this.skip();
+    this.source = this.bytes;
+    this.from = begin + quotes;
+    this.to = this.at - quotes;
+  }
+
   private skipScalar(first: number): void {
     if (first === MINUS || isDigit(first)) {
       this.at = this.endOfNumber();

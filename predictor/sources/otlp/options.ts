@@ -10,6 +10,14 @@ export const OtlpOptions = z.strictObject({
     .max(1)
     .default(DEFAULT_WINDOW_LIMITS.assumedSamplingRatio)
     .describe("Sampling probability of spans that do not say their own; 1 is no sampling."),
+  cluster: z
+    .string()
+    .min(1)
+    .max(253)
+    .optional()
+    .describe(
+      "k8s.cluster.name of this cluster; spans that name another one are refused. Default: the one that the application's pods name.",
+    ),
   maxSpanWeight: z
     .number()
     .min(1)

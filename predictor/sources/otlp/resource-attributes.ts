@@ -1,9 +1,34 @@
 import type { SpanResource } from "../../window/span.ts";
 
-/** The resource attributes that are read, the pod's name first, as workloads and agents call it. All others are skipped. */
-const INSTANCE_KEYS = ["k8s.pod.name", "k8s.pod.uid", "service.instance.id"];
+/** Instances of a service, the pod's name first, as workloads and agents call it. */
+const POD_KEYS = ["k8s.pod.name", "k8s.pod.uid"];
+export const HOST_KEY = "host.name";
+const INSTANCE_KEY = "service.instance.id";
 const SERVICE_KEY = "service.name";
+/** What a service is called where nobody named it, the best first. */
+const WORKLOAD_KEYS = [
+  "k8s.deployment.name",
+  "k8s.statefulset.name",
+  "k8s.daemonset.name",
+  "k8s.cronjob.name",
+  "k8s.job.name",
+  "k8s.container.name",
+];
+/** What SDKs say where nobody named the service: `unknown_service`, or `unknown_service:node`. */
+const UNNAMED = "unknown_service";
+export const POD_KEY = "k8s.pod.name";
 export const NAMESPACE_KEY = "k8s.namespace.name";
+export const CLUSTER_KEY = "k8s.cluster.name";
+/** The resource attributes that are read; all others are skipped. */
+const KEYS: ReadonlySet<string> = new Set([
+  SERVICE_KEY,
+  ...WORKLOAD_KEYS,
+  ...POD_KEYS,
+  INSTANCE_KEY,
+  HOST_KEY,
+  NAMESPACE_KEY,
+  CLUSTER_KEY,
+]);
 /** Longer attribute keys cannot be one of ours. */
 export const MAX_KEY_BYTES = 24;
 /** Longer values are cut: a service name of that length is refused anyway. */
@@ -11,44 +36,48 @@ export const MAX_VALUE_BYTES = 804;
 
 /** Gathers what is read of one resource, whichever order its attributes come in. */
 export class ResourceReader {
-  private service = "";
-  private instance: string | undefined;
-  private namespace: string | undefined;
-  private instanceRank = INSTANCE_KEYS.length;
+  private readonly values = new Map<string, string>();
 
   clear(): void {
-    this.service = "";
-    this.instance = undefined;
-    this.namespace = undefined;
-    this.instanceRank = INSTANCE_KEYS.length;
+    this.values.clear();
   }
 
   wants(key: string): boolean {
-    return key === SERVICE_KEY || key === NAMESPACE_KEY || INSTANCE_KEYS.includes(key);
+    return KEYS.has(key);
   }
 
   /** Of an attribute that comes twice the first counts, as OpenTelemetry requires unique keys. */
   take(key: string, value: string): void {
-    if (key === SERVICE_KEY) {
-      if (this.service === "") this.service = value;
-      return;
-    }
-    if (key === NAMESPACE_KEY) {
-      if (value !== "") this.namespace ??= value;
-      return;
-    }
-    const rank = INSTANCE_KEYS.indexOf(key);
-    if (rank === -1 || rank >= this.instanceRank || value === "") return;
-    this.instance = value;
-    this.instanceRank = rank;
+    if (value !== "" && !this.values.has(key)) this.values.set(key, value);
   }
 
   resource(): SpanResource {
-    const { instance, namespace, service } = this;
-    return {
-      service,
-      ...(instance !== undefined && { instance }),
-      ...(namespace !== undefined && { namespace }),
-    };
+    const { values } = this;
+    const pod = this.first(POD_KEYS);
+    const instance = pod ?? values.get(INSTANCE_KEY);
+    const host = values.get(HOST_KEY);
+    const namespace = values.get(NAMESPACE_KEY);
+    const cluster = values.get(CLUSTER_KEY);
+    const resource: SpanResource = { service: this.service() };
+    if (instance !== undefined) resource.instance = instance;
+    if (pod !== undefined) resource.isPod = true;
+    if (host !== undefined) resource.host = host;
+    if (namespace !== undefined) resource.namespace = namespace;
+    if (cluster !== undefined) resource.cluster = cluster;
+    return resource;
+  }
+
+  private service(): string {
+    const named = this.values.get(SERVICE_KEY) ?? "";
+    if (named !== "" && !named.startsWith(UNNAMED)) return named;
+    return this.first(WORKLOAD_KEYS) ?? named;
+  }
+
+  private first(keys: readonly string[]): string | undefined {
+    for (const key of keys) {
+      const value = this.values.get(key);
+      if (value !== undefined) return value;
+    }
+    return undefined;
   }
 }

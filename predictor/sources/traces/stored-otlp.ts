@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { patternedText } from "@tradewind/core/contract/quantity.ts";
+import { conventionalKind } from "../../window/conventions.ts";
 import { SPAN_KIND } from "../../window/span.ts";
 import type { SpanKind, SpanRecord, SpanResource } from "../../window/span.ts";
 import { isUserAgentKey } from "../../window/user-agent.ts";
@@ -22,9 +23,13 @@ const ResourceSpans = z.object({
   instrumentationLibrarySpans: list,
 });
 const ScopeSpans = z.object({ spans: list });
+const Text = z.object({ stringValue: z.string().nullish() });
 const Attribute = z.object({
   key: z.string(),
-  value: z.object({ stringValue: z.string().nullish() }).nullish(),
+  value: Text.extend({
+    intValue: z.union([z.string(), z.number()]).nullish(),
+    arrayValue: z.object({ values: z.array(z.unknown()).nullish() }).nullish(),
+  }).nullish(),
 });
 const Span = z.object({
   traceId: z.unknown(),
@@ -75,11 +80,14 @@ function readResource(attributes: readonly unknown[]): SpanResource {
   return reader.resource();
 }
 
-/** Attributes with what they say, which is empty where that is no text. */
+/** Attributes with what they say, the first text of a list; empty where that is neither text nor number. */
 function* textAttributes(attributes: readonly unknown[]): Generator<{ key: string; text: string }> {
   for (const each of attributes) {
     const { data } = Attribute.safeParse(each);
-    if (data !== undefined) yield { key: data.key, text: data.value?.stringValue ?? "" };
+    if (data === undefined) continue;
+    const { arrayValue, intValue, stringValue } = data.value ?? {};
+    const first = Text.safeParse(arrayValue?.values?.[0]).data?.stringValue;
+    yield { key: data.key, text: String(stringValue ?? intValue ?? first ?? "") };
   }
 }
 
@@ -95,7 +103,8 @@ function readSpan(value: unknown, resource: SpanResource): SpanRecord | undefine
   const spanId = hexId(data.spanId, 8);
   if (traceId === undefined || spanId === undefined) return undefined;
   const startNs = BigInt(data.startTimeUnixNano);
-  const kind = spanKind(data.kind);
+  const durationMs = Number(BigInt(data.endTimeUnixNano) - startNs) / 1e6;
+  const kind = conventionalKind(spanKind(data.kind), durationMs, textAttributes(data.attributes ?? []));
   const parentId = hexId(data.parentSpanId, 8);
   const isRoot = parentId === undefined && kind === SPAN_KIND.server;
   return {
@@ -106,7 +115,7 @@ function readSpan(value: unknown, resource: SpanResource): SpanRecord | undefine
     name: data.name ?? "",
     kind,
     startMs: Number(startNs / 1_000n) / 1_000,
-    durationMs: Number(BigInt(data.endTimeUnixNano) - startNs) / 1e6,
+    durationMs,
     ...countOf(data.traceState),
     error: data.status?.code === 2 || data.status?.code === "STATUS_CODE_ERROR",
     ...(isRoot && { userAgent: userAgent(data.attributes ?? []) }),

@@ -15,7 +15,7 @@ import type { SpanDecoder } from "@tradewind/predictor/sources/otlp/span-decoder
 import { ZipkinJsonDecoder, ZipkinProtobufDecoder } from "@tradewind/predictor/sources/zipkin/decode.ts";
 import { ZipkinOptions, ZipkinSource } from "@tradewind/predictor/sources/zipkin/zipkin-source.ts";
 import { NO_RESOURCES } from "@tradewind/predictor/window/resources.ts";
-import { SPAN_KIND, SpanBatch } from "@tradewind/predictor/window/span.ts";
+import { DERIVED_KIND, SPAN_KIND, SpanBatch } from "@tradewind/predictor/window/span.ts";
 import { WindowBuilder } from "@tradewind/predictor/window/window-builder.ts";
 import { jaegerTraces, tempoTrace, traffic } from "../../predictor/sources/traffic.ts";
 import { zipkinProtobuf } from "../../predictor/sources/zipkin/zipkin-spans.ts";
@@ -186,7 +186,11 @@ const storedOtlp = valueTarget("traces/stored-otlp", [TEMPO_TRACE], (value) => {
   for (const { durationMs, kind, spanId, startMs, traceId } of read?.spans ?? []) {
     expect(traceId.length === 32 && spanId.length === 16, "id", () => `${traceId} ${spanId}`);
     expect(Number.isFinite(startMs) && Number.isFinite(durationMs), "time", () => `${startMs} ${durationMs}`);
-    expect(Object.values(SPAN_KIND).includes(kind), "kind", () => `span kind ${kind}`);
+    expect(
+      Object.values<number>({ ...SPAN_KIND, ...DERIVED_KIND }).includes(kind),
+      "kind",
+      () => `span kind ${kind}`,
+    );
   }
 });
 

@@ -36,7 +36,8 @@ async function several(count: number, clock: Clock): Promise<SeveralApplications
     const application = { name, namespace: name, entry: "web", objective: { milliseconds: 100 } };
     await writeFile(join(folder, `${name}.json`), JSON.stringify(application));
   }
-  const options = { ...PredictorOptions.parse({ config: folder, state, policy: "static" }), graceSeconds: 1 };
+  const parsed = PredictorOptions.parse({ config: folder, state, policy: "static" });
+  const options = { ...parsed, graceSeconds: 1, maxGraceSeconds: 1 };
   const sources = await applicationSources([folder]);
   const trainer = new TrainingQueue();
   const applications = new SeveralApplications(

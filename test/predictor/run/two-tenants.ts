@@ -111,6 +111,7 @@ export class TwoTenants {
     const options = {
       ...PredictorOptions.parse({ config: folder, policy: "queue", ...(state !== undefined && { state }) }),
       graceSeconds: GRACE_MS / 1e3,
+      maxGraceSeconds: GRACE_MS / 1e3,
     };
     const sources = await applicationSources([folder]);
     const sections = await readSections(undefined);

@@ -88,7 +88,7 @@ describe("combineWindows", () => {
     const failed = [{ name: "jaeger", kind: "spans" }] as const;
     const combined = combineWindows(spans, gathered({ failed }), told("cart"));
     expect(combined).toEqual(spans);
-    expect(missingParts(combined, gathered({ failed }), [])).toEqual([]);
+    expect(missingParts(combined, gathered({ failed }), [], set())).toEqual([]);
   });
 
   it("keeps what was measured, with what is missing, when the only source of traces failed in between", () => {
@@ -100,7 +100,7 @@ describe("combineWindows", () => {
       missing: "the source 'jaeger' could not be read",
     });
     expect(combined.flows).toEqual(spans.flows);
-    expect(missingParts(combined, gathered({ failed }), [])).toEqual([
+    expect(missingParts(combined, gathered({ failed }), [], set())).toEqual([
       "the source 'jaeger' could not be read",
     ]);
   });
@@ -111,7 +111,7 @@ describe("combineWindows", () => {
     const combined = combineWindows(spans, NOTHING_GATHERED, doubts);
     expect(of(combined, "cart")).toEqual({ ...spans.windows[0], missing: "spans of a peer are missing" });
     expect(combined.flows).toEqual(spans.flows);
-    expect(missingParts(combined, NOTHING_GATHERED, doubts.missing)).toEqual(doubts.missing);
+    expect(missingParts(combined, NOTHING_GATHERED, doubts.missing, set())).toEqual(doubts.missing);
   });
 
   it("takes whole traffic from metrics where spans of it are missing", () => {
@@ -142,7 +142,7 @@ describe("combineWindows", () => {
       window("stock", { requestsPerSecond: 3 }),
       window("ads", { replicasReady: 1, requestsPerSecond: 4 }),
     ]);
-    expect(missingParts(combined, gathered({ sets }), [])).toEqual([missing]);
+    expect(missingParts(combined, gathered({ sets }), [], spans)).toEqual([missing]);
   });
 
   it("says what is wrong with the data of a source that failed for it, in the window and in the plan", () => {
@@ -150,7 +150,7 @@ describe("combineWindows", () => {
     const failed = [{ name: "main", kind: "metrics", problem }] as const;
     const combined = combineWindows(set(window("cart")), gathered({ failed }), told());
     expect(of(combined, "cart")?.missing).toBe(problem);
-    expect(missingParts(combined, gathered({ failed }), [])).toEqual([problem]);
+    expect(missingParts(combined, gathered({ failed }), [], set())).toEqual([problem]);
   });
 
   it("changes nothing where nothing is gathered", () => {

@@ -42,20 +42,26 @@ describe("spans refused on arrival", () => {
     expect(serviceIn(buildFirst(builder), "a").ownLatency?.count).toBe(1);
   });
 
-  it("late: the trace was evaluated", () => {
+  it("late: the trace was evaluated, and the span was counted or is no request", () => {
     const builder = newBuilder({ traceGraceSeconds: 5 });
     builder.add(batchOf([span()]), ARRIVAL_MS);
     builder.add(new SpanBatch(), ARRIVAL_MS + 5_000);
-    const result = builder.add(batchOf([span({ spanId: id(2) })]), ARRIVAL_MS + 5_001);
-    expect(result.reasons).toEqual({ late: 1 });
+    const inner = span({ spanId: id(2), parentId: id(1), kind: SPAN_KIND.client });
+    expect(builder.add(batchOf([span(), inner]), ARRIVAL_MS + 5_001).reasons).toEqual({ late: 2 });
+    const another = span({ spanId: id(3), parentId: id(1) });
+    expect(builder.add(batchOf([another]), ARRIVAL_MS + 5_002).reasons).toEqual({});
+    expect(serviceIn(buildFirst(builder), "a").ownLatency?.count).toBe(2);
   });
 
   it("trace-too-large", () => {
     const builder = newBuilder({ maxSpansPerTrace: 100 });
-    const spans = Array.from({ length: 250 }, (_, index) => span({ spanId: id(index + 1) }));
-    expect(builder.add(batchOf(spans), ARRIVAL_MS)).toMatchObject({
-      accepted: 100,
-      reasons: { "trace-too-large": 150 },
+    const kind = SPAN_KIND.internal;
+    const inner = Array.from({ length: 250 }, (_, index) =>
+      span({ spanId: id(index + 2), parentId: id(1), kind }),
+    );
+    expect(builder.add(batchOf([span(), ...inner]), ARRIVAL_MS)).toMatchObject({
+      accepted: 200,
+      reasons: { "trace-too-large": 51 },
     });
   });
 
@@ -188,16 +194,17 @@ describe("room for open traces", () => {
     const spans = Array.from({ length: 80 }, (_, index) => span({ spanId: id(index + 1) }));
     builder.add(batchOf(spans), ARRIVAL_MS);
     expect(builder.totals().openSpans).toBeLessThanOrEqual(50);
-    expect(builder.totals().drops).toEqual({ late: 30 });
+    expect(builder.totals().drops).toEqual({});
+    expect(serviceIn(buildFirst(builder), "a").ownLatency?.count).toBe(80);
   });
 
-  it("is given back after maxTraceSeconds by a trace that never ends", () => {
+  it("is given back by a trace that never ends, of requests that are over the grace after they ended", () => {
     const builder = newBuilder({ maxTraceSeconds: 60, traceGraceSeconds: 5 });
     for (let second = 0; second <= 60; second += 1) {
       const startMs = T0 + 1e3 * second;
       builder.add(batchOf([span({ spanId: id(second + 1), startMs })]), startMs + 10);
     }
-    expect(builder.totals()).toMatchObject({ openTraces: 0, openSpans: 0, tracesEvaluated: 1 });
+    expect(builder.totals()).toMatchObject({ openTraces: 1, openSpans: 6 });
   });
 
   it("does not grow when nobody asks for windows", () => {

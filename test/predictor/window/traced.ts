@@ -2,8 +2,8 @@ import { WindowSet } from "@tradewind/core/contract/window.ts";
 import type { FlowWindow, Window } from "@tradewind/core/contract/window.ts";
 import { NO_RESOURCES } from "../../../predictor/window/resources.ts";
 import type { ResourceView } from "../../../predictor/window/resources.ts";
-import { SPAN_KIND, SpanBatch } from "../../../predictor/window/span.ts";
-import type { SpanRecord } from "../../../predictor/window/span.ts";
+import { DERIVED_KIND, SPAN_KIND, SpanBatch } from "../../../predictor/window/span.ts";
+import type { SpanRecord, SpanResource } from "../../../predictor/window/span.ts";
 import { WindowBuilder } from "../../../predictor/window/window-builder.ts";
 import type { WindowBuilderOptions } from "../../../predictor/window/window-builder.ts";
 
@@ -12,7 +12,8 @@ export const T0 = 1_800_000_000_000;
 const WINDOW_SECONDS = 15;
 export const WINDOW_MS = 1e3 * WINDOW_SECONDS;
 
-type Kind = keyof typeof SPAN_KIND;
+type Kind = keyof typeof SPAN_KIND | "receive" | "stream";
+const KINDS = { ...SPAN_KIND, receive: DERIVED_KIND.receive, stream: DERIVED_KIND.stream };
 
 /** A span and what it caused; times in ms, from the start of the window. */
 export interface Example {
@@ -24,6 +25,7 @@ export interface Example {
   readonly error?: boolean;
   readonly adjustedCount?: number;
   readonly userAgent?: string;
+  readonly resource?: Partial<SpanResource>;
   readonly children?: readonly Example[];
 }
 
@@ -37,9 +39,9 @@ export function traceOf(root: Example, parentId?: string, traceId = nextId(32)):
     traceId,
     spanId,
     parentId,
-    resource: { service: root.service },
+    resource: { service: root.service, ...root.resource },
     name: root.name ?? `${root.service} ${root.kind}`,
-    kind: SPAN_KIND[root.kind],
+    kind: KINDS[root.kind],
     startMs: T0 + root.at,
     durationMs: root.for,
     error: root.error,

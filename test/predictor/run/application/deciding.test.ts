@@ -101,7 +101,11 @@ describe("the load of the past", () => {
     });
   function course(calls: number) {
     let now = live(0, calls);
-    const builder: unknown = { build: () => now, totals: () => ({ drops: {}, spansAccepted: 0 }) };
+    const builder: unknown = {
+      build: () => now,
+      totals: () => ({ drops: {}, spansAccepted: 0 }),
+      doubts: () => [],
+    };
     const made = deciding({ builder: builder as DecidingOptions["builder"] });
     const close = (at: number, gathered: Gathered = NOTHING_GATHERED): (number | null)[] => {
       now = live(at, calls);

@@ -14,6 +14,7 @@ it("a plan proposes calendars for peaks of the stored load of the last days, and
   const builder = {
     build: (startMs: number) => windowSet([window(frontend, startMs)], [flow(["frontend"], 0.06)]),
     totals: () => ({ drops: {}, spansAccepted: 0 }),
+    doubts: () => [],
   } as unknown as DecidingOptions["builder"];
   const {
     close,

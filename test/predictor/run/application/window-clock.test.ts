@@ -18,7 +18,7 @@ function start() {
   const steps: number[] = [];
   const clock = new WindowClock({
     windowSeconds: 15,
-    graceSeconds: 5,
+    graceSeconds: () => 5,
     clock: time,
     onClose: (window) => closed.push({ ...window, atMs: time.monotonicMs() }),
     onStep: (stepMs) => steps.push(stepMs),

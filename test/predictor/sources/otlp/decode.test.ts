@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { TradewindError } from "@tradewind/core/values/errors.ts";
 import { JsonDecoder } from "../../../../predictor/sources/otlp/decode-json.ts";
 import { ProtobufDecoder } from "../../../../predictor/sources/otlp/decode-protobuf.ts";
-import { SPAN_KIND } from "../../../../predictor/window/span.ts";
+import { DERIVED_KIND, SPAN_KIND } from "../../../../predictor/window/span.ts";
 import type { SpanBatch } from "../../../../predictor/window/span.ts";
 import { USER_AGENT } from "../../../../predictor/window/user-agent.ts";
 import { NOW_MS, aSpan, emptyBatch, jsonRequest, protobufRequest, recordsOf } from "./messages.ts";
@@ -66,10 +66,10 @@ describe.each<Encoding>(["protobuf", "JSON"])("OTLP traces in %s", (encoding) =>
   });
 
   it.each([
-    { has: ["service.instance.id"], instance: "i" },
-    { has: ["service.instance.id", "k8s.pod.name"], instance: "n" },
-    { has: ["k8s.pod.uid", "service.instance.id", "k8s.pod.name"], instance: "n" },
-  ])("name the process by $has", ({ has, instance }) => {
+    { has: ["service.instance.id"], process: { instance: "i" } },
+    { has: ["service.instance.id", "k8s.pod.name"], process: { instance: "n", isPod: true } },
+    { has: ["k8s.pod.uid", "service.instance.id", "k8s.pod.name"], process: { instance: "n", isPod: true } },
+  ])("name the process by $has", ({ has, process }) => {
     const values: Record<string, string> = {
       "service.instance.id": "i",
       "k8s.pod.name": "n",
@@ -78,8 +78,53 @@ describe.each<Encoding>(["protobuf", "JSON"])("OTLP traces in %s", (encoding) =>
     };
     const resource: Record<string, string> = { "host.name": "h" };
     for (const key of [...has, "service.name"]) resource[key] = values[key]!;
-    expect(decoded(encoding, [aSpan()], resource).resources).toEqual([{ service: "s", instance }]);
+    expect(decoded(encoding, [aSpan()], resource).resources).toEqual([
+      { service: "s", host: "h", ...process },
+    ]);
   });
+
+  it.each([
+    { says: { "k8s.deployment.name": "till", "k8s.container.name": "main" }, service: "till" },
+    { says: { "service.name": "unknown_service:node", "k8s.statefulset.name": "ledger" }, service: "ledger" },
+    { says: { "service.name": "unknown_service" }, service: "unknown_service" },
+    { says: { "k8s.container.name": "main", "service.name": "named" }, service: "named" },
+  ])("take the name of the workload where the service has none: $says", ({ says, service }) => {
+    expect(decoded(encoding, [aSpan()], says).resources).toEqual([{ service }]);
+  });
+
+  it.each<{ kind: number; lastsMs: number; attributes: NonNullable<WireSpan["attributes"]>; is: number }>([
+    { kind: 5, lastsMs: 3, attributes: { "messaging.operation.type": "receive" }, is: DERIVED_KIND.receive },
+    { kind: 5, lastsMs: 3, attributes: { "messaging.operation": "receive" }, is: DERIVED_KIND.receive },
+    { kind: 5, lastsMs: 3, attributes: { "messaging.operation.name": "poll" }, is: DERIVED_KIND.receive },
+    { kind: 5, lastsMs: 3, attributes: { "messaging.operation.type": "process" }, is: 5 },
+    { kind: 3, lastsMs: 3, attributes: { "messaging.operation.type": "receive" }, is: 3 },
+    {
+      kind: 2,
+      lastsMs: 900,
+      attributes: { "http.response.header.content-type": ["text/event-stream; charset=utf-8"] },
+      is: DERIVED_KIND.stream,
+    },
+    {
+      kind: 2,
+      lastsMs: 900,
+      attributes: { "http.request.header.accept": "text/event-stream" },
+      is: DERIVED_KIND.stream,
+    },
+    { kind: 2, lastsMs: 900, attributes: { "http.response.status_code": 101 }, is: DERIVED_KIND.stream },
+    { kind: 2, lastsMs: 900, attributes: { "http.status_code": "101" }, is: DERIVED_KIND.stream },
+    { kind: 2, lastsMs: 900, attributes: { "url.scheme": "wss" }, is: DERIVED_KIND.stream },
+    { kind: 2, lastsMs: 200, attributes: { "url.scheme": "wss" }, is: 2 },
+    { kind: 2, lastsMs: 900, attributes: { "http.response.status_code": 200, "url.scheme": "https" }, is: 2 },
+    { kind: 2, lastsMs: 900, attributes: { code: -1, tags: [], "url.scheme": [] }, is: 2 },
+  ])(
+    "are of the kind $is by $attributes, kind $kind and $lastsMs ms",
+    ({ kind, lastsMs, attributes, is }) => {
+      const spans = [undefined, "b1b2b3b4b5b6b7b8"].map((parentId) =>
+        aSpan({ kind, endMs: NOW_MS + lastsMs, attributes, ...(parentId !== undefined && { parentId }) }),
+      );
+      expect([...decoded(encoding, spans).kind.subarray(0, 2)]).toEqual([is, is]);
+    },
+  );
 
   it("count spans with ids of zero length or the wrong length apart", () => {
     const batch = decoded(encoding, [

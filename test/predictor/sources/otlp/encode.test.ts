@@ -2,14 +2,16 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { ProtobufDecoder } from "../../../../predictor/sources/otlp/decode-protobuf.ts";
 import { encodeSpans } from "../../../../predictor/sources/otlp/encode-protobuf.ts";
-import { SPAN_KIND, SpanBatch } from "../../../../predictor/window/span.ts";
+import { DERIVED_KIND, SPAN_KIND, SpanBatch } from "../../../../predictor/window/span.ts";
 import type { SpanKind } from "../../../../predictor/window/span.ts";
 import { NOW_MS, recordsOf } from "./messages.ts";
 
 it("spans that are encoded for other predictors are the same spans there", () => {
   const hex = (digits: number) => fc.stringMatching(new RegExp(`^[0-9a-f]{${digits}}$`));
   const resources = ["a", "b", "ü"].map((service, index) =>
-    index === 1 ? { service, instance: "pod-1" } : { service },
+    index === 1
+      ? { service, instance: "pod-1", isPod: true, host: "pod-1", namespace: "shop", cluster: "eu" }
+      : { service },
   );
   const span = fc.record({
     traceId: hex(32),
@@ -42,4 +44,21 @@ it("spans that are encoded for other predictors are the same spans there", () =>
       expect(comparable(got)).toEqual(comparable(sent));
     }),
   );
+});
+
+it("polls and streams are still such for other predictors", () => {
+  const [sent, got] = [new SpanBatch(), new SpanBatch()];
+  for (const batch of [sent, got]) batch.clear(NOW_MS);
+  for (const kind of Object.values(DERIVED_KIND).slice(0, 2)) {
+    sent.add({
+      traceId: "1".repeat(32),
+      spanId: "2".repeat(16),
+      resource: { service: "a" },
+      kind: kind as (typeof DERIVED_KIND)["receive" | "stream"],
+      startMs: NOW_MS,
+      durationMs: 30_000,
+    });
+  }
+  new ProtobufDecoder().decode(encodeSpans(sent), got);
+  expect([...got.kind.subarray(0, 2)]).toEqual([DERIVED_KIND.receive, DERIVED_KIND.stream]);
 });

@@ -12,8 +12,11 @@ export interface WireSpan {
   readonly startMs: number;
   readonly endMs: number;
   readonly statusCode?: number;
-  readonly attributes?: Readonly<Record<string, string>>;
+  readonly attributes?: Readonly<Record<string, WireValue>>;
 }
+
+/** A text, a whole number or a list of texts. */
+export type WireValue = string | number | readonly string[];
 
 export const NOW_MS = 1_800_000_000_000;
 
@@ -77,11 +80,19 @@ function writeSpan(writer: protobuf.Writer, span: WireSpan): void {
 function writeAttributes(
   writer: protobuf.Writer,
   field: number,
-  values: Readonly<Record<string, string>>,
+  values: Readonly<Record<string, WireValue>>,
 ): void {
   for (const [key, value] of Object.entries(values)) {
     writer.uint32(tag(field, 2)).fork().uint32(tag(1, 2)).string(key);
-    writer.uint32(tag(2, 2)).fork().uint32(tag(1, 2)).string(value).ldelim().ldelim();
+    writer.uint32(tag(2, 2)).fork();
+    if (typeof value === "string") writer.uint32(tag(1, 2)).string(value);
+    else if (typeof value === "number") writer.uint32(tag(3, 0)).int64(value);
+    else {
+      writer.uint32(tag(5, 2)).fork();
+      for (const each of value) writer.uint32(tag(1, 2)).fork().uint32(tag(1, 2)).string(each).ldelim();
+      writer.ldelim();
+    }
+    writer.ldelim().ldelim();
   }
 }
 
@@ -117,8 +128,14 @@ export function jsonRequest(
   };
 }
 
-const jsonAttributes = (values: Readonly<Record<string, string>>): unknown[] =>
-  Object.entries(values).map(([key, stringValue]) => ({ key, value: { stringValue } }));
+const jsonAttributes = (values: Readonly<Record<string, WireValue>>): unknown[] =>
+  Object.entries(values).map(([key, value]) => ({ key, value: jsonValue(value) }));
+
+function jsonValue(value: WireValue): unknown {
+  if (typeof value === "string") return { stringValue: value };
+  if (typeof value === "number") return { intValue: String(value) };
+  return { arrayValue: { values: value.map((stringValue) => ({ stringValue })) } };
+}
 
 const nanosOf = (ms: number): bigint => BigInt(Math.round(ms * 1e3)) * 1_000n;
 

@@ -1,0 +1,92 @@
+import { DERIVED_KIND, SPAN_KIND } from "./span.ts";
+import type { SpanRecord } from "./span.ts";
+
+/**
+ * Attributes by which OpenTelemetry's semantic conventions say that a span is no request with a latency. A value counts where it
+ * begins with one of those listed.
+ */
+const CONVENTIONS: readonly Convention[] = [
+  {
+    kind: SPAN_KIND.consumer,
+    is: DERIVED_KIND.receive,
+    key: "messaging.operation.type",
+    begins: ["receive"],
+  },
+  {
+    kind: SPAN_KIND.consumer,
+    is: DERIVED_KIND.receive,
+    key: "messaging.operation.name",
+    begins: ["receive", "poll"],
+  },
+  { kind: SPAN_KIND.consumer, is: DERIVED_KIND.receive, key: "messaging.operation", begins: ["receive"] },
+  ...(
+    [
+      ["http.response.header.content-type", ["text/event-stream"]],
+      ["http.response.header.content_type", ["text/event-stream"]],
+      ["http.request.header.accept", ["text/event-stream"]],
+      ["http.request.header.upgrade", ["websocket", "WebSocket"]],
+      ["http.response.status_code", ["101"]],
+      ["http.status_code", ["101"]],
+      ["url.scheme", ["ws"]],
+      ["http.scheme", ["ws"]],
+      ["network.protocol.name", ["websocket", "ws"]],
+    ] as const
+  ).map(([key, begins]) => ({ kind: SPAN_KIND.server, is: DERIVED_KIND.stream, key, begins })),
+];
+
+interface Convention {
+  readonly kind: number;
+  readonly is: SpanRecord["kind"];
+  readonly key: string;
+  readonly begins: readonly string[];
+}
+
+const BY_KEY = Map.groupBy(CONVENTIONS, ({ key }) => key);
+
+/** Longer attribute keys say nothing of the kind. */
+export const MAX_CONVENTION_KEY_BYTES = Math.max(...CONVENTIONS.map(({ key }) => key.length));
+/** As much of a value as is looked at. */
+export const CONVENTION_VALUE_BYTES = 32;
+/** A shorter stream is an answer like others. ns */
+const LEAST_STREAM_NS = 2.5e8;
+
+/** Whether the attributes of a span may say that it is no request with a latency: they are worth a look. */
+export function mayBeTold(kind: number, durationNs: number): boolean {
+  return kind === SPAN_KIND.consumer || (kind === SPAN_KIND.server && durationNs >= LEAST_STREAM_NS);
+}
+
+/** The kind of a span of which {@link mayBeTold} is true, after one more of its attributes. */
+export function toldKind<Kind extends number>(
+  kind: Kind,
+  key: string,
+  value: string,
+): Kind | SpanRecord["kind"] {
+  for (const each of BY_KEY.get(key) ?? [])
+    if (each.kind === kind && each.begins.some((text) => value.startsWith(text))) return each.is;
+  return kind;
+}
+
+/** The same of a span whose attributes are all there. */
+export function conventionalKind(
+  kind: SpanRecord["kind"],
+  durationMs: number,
+  attributes: Iterable<{ readonly key: string; readonly text: string }>,
+): SpanRecord["kind"] {
+  if (!mayBeTold(kind, 1e6 * durationMs)) return kind;
+  for (const { key, text } of attributes) {
+    const told = toldKind(kind, key, text);
+    if (told !== kind) return told;
+  }
+  return kind;
+}
+
+/** What a sender would say of a kind, for those who are handed the spans on. */
+export function saidOf(kind: number): {
+  readonly kind: number;
+  readonly attribute?: { readonly key: string; readonly value: string };
+} {
+  if (kind <= SPAN_KIND.consumer) return { kind };
+  const convention = CONVENTIONS.find(({ is }) => is === kind);
+  if (convention === undefined) return { kind: SPAN_KIND.client };
+  return { kind: convention.kind, attribute: { key: convention.key, value: convention.begins[0] ?? "" } };
+}
