@@ -44,7 +44,7 @@ import { TrainingQueue } from "./learn/training-queue.ts";
 import { WindowClock } from "./run/application/window-clock.ts";
 import type { ClosedWindow } from "./run/application/window-clock.ts";
 import type { AddResult } from "./window/drops.ts";
-import type { OnDurations } from "./sources/pushed-metrics/metric-intake.ts";
+import type { OnDurations } from "./sources/otlp/pushed-metrics/metric-intake.ts";
 import type { SpanBatch } from "./window/span.ts";
 
 const MAX_CONTAINERS = 100_000;

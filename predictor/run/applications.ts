@@ -21,8 +21,8 @@ import { Claims } from "../window/claims.ts";
 import type { Claim } from "../window/claims.ts";
 import { NameHolders, readNameHolders } from "../window/name-holders.ts";
 import type { AddResult, ArrivalDrop } from "../window/drops.ts";
-import type { DurationPoint } from "../sources/pushed-metrics/durations.ts";
-import type { OnDurations } from "../sources/pushed-metrics/metric-intake.ts";
+import type { DurationPoint } from "../sources/otlp/pushed-metrics/durations.ts";
+import type { OnDurations } from "../sources/otlp/pushed-metrics/metric-intake.ts";
 import type { SpanBatch } from "../window/span.ts";
 
 /** What is planned: one application, or several that come and go. */

@@ -5,7 +5,7 @@ import { freePort } from "../free-port.ts";
 import { waitUntil } from "../wait-until.ts";
 import { RunningApplication } from "./running-application.ts";
 import { secretFile } from "./sources/peers/nodes.ts";
-import { metricsProtobuf } from "./sources/pushed-metrics/otlp-metrics.ts";
+import { metricsProtobuf } from "./sources/otlp/pushed-metrics/otlp-metrics.ts";
 
 it("predictors that share a Service measure the objective by pushed histograms alone, whichever of them gets one", async () => {
   const application = await RunningApplication.start();

@@ -1,6 +1,6 @@
 import { LatencySketch } from "../../window/latency-sketch.ts";
 import type { SpanBatch } from "../../window/span.ts";
-import type { DurationPoint } from "../../sources/pushed-metrics/durations.ts";
+import type { DurationPoint } from "../../sources/otlp/pushed-metrics/durations.ts";
 
 /** Spans of one `service.name`. */
 export interface HeardService {

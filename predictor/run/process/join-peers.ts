@@ -6,7 +6,7 @@ import type { PredictorMetrics } from "./metrics.ts";
 import type { PredictorOptions } from "./options.ts";
 import { peerIntake } from "../../sources/otlp/peer-intake.ts";
 import type { OnSpans } from "../../sources/otlp/span-intake.ts";
-import type { OnDurations } from "../../sources/pushed-metrics/metric-intake.ts";
+import type { OnDurations } from "../../sources/otlp/pushed-metrics/metric-intake.ts";
 import { registerPeerMetrics } from "../../sources/peers/metrics.ts";
 import { Peers } from "../../sources/peers/peers.ts";
 import type { PeersOptions } from "../../sources/peers/peers.ts";

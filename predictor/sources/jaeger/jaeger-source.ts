@@ -8,7 +8,7 @@ import { EndpointClient } from "@tradewind/core/net/endpoint/client.ts";
 import type { ClientSettings } from "@tradewind/core/net/endpoint/client.ts";
 import { EndpointError } from "@tradewind/core/net/endpoint/error.ts";
 import type { Finding, PullResult, SpanSource } from "../source.ts";
-import { jsonValues, nestsDeeperThan } from "../traces/json-depth.ts";
+import { jsonValues, nestsDeeperThan } from "../otlp/json-depth.ts";
 import { SeenTraces } from "../traces/seen-traces.ts";
 import { searchBySplitting, tooMany } from "../traces/split-search.ts";
 import type { Slice } from "../traces/split-search.ts";

@@ -3,8 +3,9 @@ import type { SpanRecord, SpanResource } from "../../window/span.ts";
 import { conventionalKind } from "../../window/conventions.ts";
 import { USER_AGENT_KEYS } from "../../window/user-agent.ts";
 import { ResourceReader } from "../otlp/resource-attributes.ts";
-import { hexId } from "../traces/ids.ts";
-import { countOf, spanKind } from "../traces/stored-otlp.ts";
+import { hexId } from "../otlp/ids.ts";
+import { spanKind } from "../otlp/span-kind.ts";
+import { countOf } from "../traces/stored-otlp.ts";
 
 const Tag = z.object({ key: z.string(), value: z.unknown().optional() });
 

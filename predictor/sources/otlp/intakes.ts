@@ -1,6 +1,6 @@
 import { systemClock } from "@tradewind/core/process/clock.ts";
-import { MetricIntake } from "../pushed-metrics/metric-intake.ts";
-import type { OnDurations } from "../pushed-metrics/metric-intake.ts";
+import { MetricIntake } from "./pushed-metrics/metric-intake.ts";
+import type { OnDurations } from "./pushed-metrics/metric-intake.ts";
 import type { Admission, Call } from "./admission.ts";
 import { BodyWork } from "./body-work.ts";
 import type { SentBody } from "./body-work.ts";

@@ -1,8 +1,8 @@
 import type { Clock } from "@tradewind/core/process/clock.ts";
 import { Admission } from "./admission.ts";
 import { BodyWork } from "./body-work.ts";
-import { MetricIntake } from "../pushed-metrics/metric-intake.ts";
-import type { OnDurations } from "../pushed-metrics/metric-intake.ts";
+import { MetricIntake } from "./pushed-metrics/metric-intake.ts";
+import type { OnDurations } from "./pushed-metrics/metric-intake.ts";
 import { METRICS_FORWARDED } from "./exchange.ts";
 import { DEFAULT_RECEIVER_LIMITS } from "./limits.ts";
 import { JSON_TYPE, PROTOBUF } from "./responses.ts";

@@ -1,7 +1,7 @@
 import type { Clock } from "@tradewind/core/process/clock.ts";
 import type { ReloadingTls } from "@tradewind/core/net/reloading-tls.ts";
 import type { AccessTokens } from "@tradewind/core/net/access-tokens.ts";
-import type { OnDurations } from "../pushed-metrics/metric-intake.ts";
+import type { OnDurations } from "./pushed-metrics/metric-intake.ts";
 import type { BatchExchange } from "./exchange.ts";
 import type { ReceiverLimits } from "./limits.ts";
 import type { ReceiverMetrics } from "./metrics.ts";

@@ -12,7 +12,7 @@ import { keepToNamespaces } from "./token-namespaces.ts";
 import { JSON_TYPE, PROTOBUF, ZIPKIN_JSON, ZIPKIN_PROTOBUF } from "./responses.ts";
 import type { OtlpEncoding } from "./responses.ts";
 import type { SpanDecoder } from "./span-decoder.ts";
-import { ZipkinJsonDecoder, ZipkinProtobufDecoder } from "../zipkin/decode.ts";
+import { ZipkinJsonDecoder, ZipkinProtobufDecoder } from "./decode-zipkin.ts";
 
 /** What the consumer made of a batch; an `AddResult` of the window builder is one. */
 export interface SpansTaken {

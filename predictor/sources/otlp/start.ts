@@ -10,7 +10,7 @@ import type { ReceiverMetrics } from "./metrics.ts";
 import type { OtlpOptions } from "./options.ts";
 import { startOtlpReceiver } from "./receiver.ts";
 import type { OnSpans } from "./span-intake.ts";
-import type { OnDurations } from "../pushed-metrics/metric-intake.ts";
+import type { OnDurations } from "./pushed-metrics/metric-intake.ts";
 
 export interface ReceiversOptions {
   readonly otlpListen: string;

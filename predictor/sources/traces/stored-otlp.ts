@@ -2,11 +2,12 @@ import { z } from "zod";
 import { patternedText } from "@tradewind/core/contract/quantity.ts";
 import { conventionalKind } from "../../window/conventions.ts";
 import { SPAN_KIND } from "../../window/span.ts";
-import type { SpanKind, SpanRecord, SpanResource } from "../../window/span.ts";
+import type { SpanRecord, SpanResource } from "../../window/span.ts";
 import { isUserAgentKey } from "../../window/user-agent.ts";
 import { ResourceReader } from "../otlp/resource-attributes.ts";
+import { spanKind } from "../otlp/span-kind.ts";
 import { adjustedCount } from "../otlp/trace-state.ts";
-import { hexId } from "./ids.ts";
+import { hexId } from "../otlp/ids.ts";
 
 /*
  * OTLP as trace stores give it back: protobuf's own JSON form, with enums by name or number, ids in base64 or
@@ -126,15 +127,4 @@ function readSpan(value: unknown, resource: SpanResource): SpanRecord | undefine
 export function countOf(traceState: unknown): Pick<SpanRecord, "adjustedCount"> {
   const count = typeof traceState === "string" ? adjustedCount(traceState) : 0;
   return count > 0 ? { adjustedCount: count } : {};
-}
-
-const KIND_BY_NAME = new Map<string, SpanKind>(Object.entries(SPAN_KIND));
-
-/** A span kind by number, by name (`SPAN_KIND_SERVER`) or as OpenTracing wrote it (`server`). */
-export function spanKind(kind: unknown): SpanKind {
-  if (typeof kind === "number") {
-    return Object.values(SPAN_KIND).find((known) => known === kind) ?? SPAN_KIND.unspecified;
-  }
-  if (typeof kind !== "string") return SPAN_KIND.unspecified;
-  return KIND_BY_NAME.get(kind.replace(/^SPAN_KIND_/, "").toLowerCase()) ?? SPAN_KIND.unspecified;
 }

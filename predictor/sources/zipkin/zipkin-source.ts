@@ -10,7 +10,7 @@ import type { Finding, PullResult, SpanSource } from "../source.ts";
 import { SeenTraces } from "../traces/seen-traces.ts";
 import { searchBySplitting, tooMany } from "../traces/split-search.ts";
 import type { Slice } from "../traces/split-search.ts";
-import { readZipkinSpan } from "./read-v2.ts";
+import { readZipkinSpan } from "../otlp/read-zipkin.ts";
 
 export const ZipkinOptions = EndpointOptions.extend({
   name: z.string().min(1).max(63).default("zipkin"),

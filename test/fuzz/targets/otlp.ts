@@ -13,10 +13,10 @@ import { JSON_TYPE, PROTOBUF } from "@tradewind/predictor/sources/otlp/responses
 import type { OtlpEncoding } from "@tradewind/predictor/sources/otlp/responses.ts";
 import { SpanIntake } from "@tradewind/predictor/sources/otlp/span-intake.ts";
 import type { OnSpans } from "@tradewind/predictor/sources/otlp/span-intake.ts";
-import { MetricBatch } from "@tradewind/predictor/sources/pushed-metrics/batch.ts";
-import { MetricJsonDecoder } from "@tradewind/predictor/sources/pushed-metrics/decode-json.ts";
-import { MetricProtobufDecoder } from "@tradewind/predictor/sources/pushed-metrics/decode-protobuf.ts";
-import { PushedMetrics } from "@tradewind/predictor/sources/pushed-metrics/pushed-metrics.ts";
+import { MetricBatch } from "@tradewind/predictor/sources/otlp/pushed-metrics/batch.ts";
+import { MetricJsonDecoder } from "@tradewind/predictor/sources/otlp/pushed-metrics/decode-json.ts";
+import { MetricProtobufDecoder } from "@tradewind/predictor/sources/otlp/pushed-metrics/decode-protobuf.ts";
+import { PushedMetrics } from "@tradewind/predictor/sources/otlp/pushed-metrics/pushed-metrics.ts";
 import { Admission } from "@tradewind/predictor/sources/otlp/admission.ts";
 import { DEFAULT_RECEIVER_LIMITS } from "@tradewind/predictor/sources/otlp/limits.ts";
 import { adjustedCount } from "@tradewind/predictor/sources/otlp/trace-state.ts";
@@ -34,8 +34,8 @@ import {
   aSpan,
 } from "../../predictor/sources/otlp/messages.ts";
 import type { WireSpan } from "../../predictor/sources/otlp/messages.ts";
-import { metricsJson, metricsProtobuf } from "../../predictor/sources/pushed-metrics/otlp-metrics.ts";
-import type { WireMetric } from "../../predictor/sources/pushed-metrics/otlp-metrics.ts";
+import { metricsJson, metricsProtobuf } from "../../predictor/sources/otlp/pushed-metrics/otlp-metrics.ts";
+import type { WireMetric } from "../../predictor/sources/otlp/pushed-metrics/otlp-metrics.ts";
 import { ByteMutator } from "../engine/bytes.ts";
 import { below, between, oneIn, pick } from "../engine/draw.ts";
 import { attempt, attemptAsync, expect, expectEqual, jsonText, never } from "../engine/oracle.ts";

@@ -7,12 +7,12 @@ import { JaegerSource } from "@tradewind/predictor/sources/jaeger/jaeger-source.
 import type { SpanSource } from "@tradewind/predictor/sources/source.ts";
 import { TempoOptions } from "@tradewind/predictor/sources/tempo/options.ts";
 import { TempoSource } from "@tradewind/predictor/sources/tempo/tempo-source.ts";
-import { hexId } from "@tradewind/predictor/sources/traces/ids.ts";
-import { nestsDeeperThan } from "@tradewind/predictor/sources/traces/json-depth.ts";
+import { hexId } from "@tradewind/predictor/sources/otlp/ids.ts";
+import { nestsDeeperThan } from "@tradewind/predictor/sources/otlp/json-depth.ts";
 import { readStoredOtlp } from "@tradewind/predictor/sources/traces/stored-otlp.ts";
 import { DEFAULT_RECEIVER_LIMITS } from "@tradewind/predictor/sources/otlp/limits.ts";
 import type { SpanDecoder } from "@tradewind/predictor/sources/otlp/span-decoder.ts";
-import { ZipkinJsonDecoder, ZipkinProtobufDecoder } from "@tradewind/predictor/sources/zipkin/decode.ts";
+import { ZipkinJsonDecoder, ZipkinProtobufDecoder } from "@tradewind/predictor/sources/otlp/decode-zipkin.ts";
 import { ZipkinOptions, ZipkinSource } from "@tradewind/predictor/sources/zipkin/zipkin-source.ts";
 import { NO_RESOURCES } from "@tradewind/predictor/window/resources.ts";
 import { DERIVED_KIND, SPAN_KIND, SpanBatch } from "@tradewind/predictor/window/span.ts";

@@ -13,7 +13,7 @@ import type { NamedWorkload } from "../../../../predictor/commands/doctor/name-m
 import { DoctorOptions } from "../../../../predictor/commands/doctor/options.ts";
 import { SPAN_KIND, SpanBatch } from "../../../../predictor/window/span.ts";
 import type { SpanResource } from "../../../../predictor/window/span.ts";
-import { metricsProtobuf } from "../../sources/pushed-metrics/otlp-metrics.ts";
+import { metricsProtobuf } from "../../sources/otlp/pushed-metrics/otlp-metrics.ts";
 import { aSpan, protobufRequest } from "../../sources/otlp/messages.ts";
 
 const NOW_MS = 1_800_000_000_000;

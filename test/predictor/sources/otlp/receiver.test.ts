@@ -8,7 +8,7 @@ import { resourceFromAttributes } from "@opentelemetry/resources";
 import { BasicTracerProvider, BatchSpanProcessor } from "@opentelemetry/sdk-trace-base";
 import protobuf from "protobufjs/minimal.js";
 import { afterEach, describe, expect, it } from "vitest";
-import type { DurationPoint } from "../../../../predictor/sources/pushed-metrics/durations.ts";
+import type { DurationPoint } from "../../../../predictor/sources/otlp/pushed-metrics/durations.ts";
 import type { ReceiverMetrics } from "../../../../predictor/sources/otlp/metrics.ts";
 import { startOtlpReceiver } from "../../../../predictor/sources/otlp/receiver.ts";
 import type { OtlpReceiverOptions } from "../../../../predictor/sources/otlp/receiver-options.ts";

@@ -6,7 +6,7 @@ import { createLog } from "@tradewind/core/process/log.ts";
 import { startOtlpReceiver } from "@tradewind/predictor/sources/otlp/receiver.ts";
 import type { OtlpReceiver } from "@tradewind/predictor/sources/otlp/receiver.ts";
 import { peerIntake } from "@tradewind/predictor/sources/otlp/peer-intake.ts";
-import type { OnDurations } from "../../../../predictor/sources/pushed-metrics/metric-intake.ts";
+import type { OnDurations } from "../../../../predictor/sources/otlp/pushed-metrics/metric-intake.ts";
 import type { OnSpans } from "@tradewind/predictor/sources/otlp/span-intake.ts";
 import { Peers } from "@tradewind/predictor/sources/peers/peers.ts";
 import type { PeersOptions } from "@tradewind/predictor/sources/peers/peers.ts";

@@ -5,8 +5,8 @@ import { JaegerSource } from "@tradewind/predictor/sources/jaeger/jaeger-source.
 import type { SpanSource } from "@tradewind/predictor/sources/source.ts";
 import { TempoOptions } from "@tradewind/predictor/sources/tempo/options.ts";
 import { TempoSource } from "@tradewind/predictor/sources/tempo/tempo-source.ts";
-import { hexId } from "@tradewind/predictor/sources/traces/ids.ts";
-import { nestsDeeperThan } from "@tradewind/predictor/sources/traces/json-depth.ts";
+import { hexId } from "@tradewind/predictor/sources/otlp/ids.ts";
+import { nestsDeeperThan } from "@tradewind/predictor/sources/otlp/json-depth.ts";
 import { SeenTraces } from "@tradewind/predictor/sources/traces/seen-traces.ts";
 import { NO_RESOURCES } from "@tradewind/predictor/window/resources.ts";
 import { SPAN_KIND } from "@tradewind/predictor/window/span.ts";

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import type { SpanResource } from "../../window/span.ts";
+import type { SpanResource } from "../../../window/span.ts";
 import type { Distribution } from "./distribution.ts";
 import { MAX_BUCKETS } from "./durations.ts";
 import type { DurationPoint, PointAttributes, durationMetric } from "./durations.ts";

@@ -2,9 +2,9 @@ import { z } from "zod";
 import { SPAN_KIND } from "../../window/span.ts";
 import type { SpanRecord, SpanResource } from "../../window/span.ts";
 import { USER_AGENT_KEYS } from "../../window/user-agent.ts";
-import { ResourceReader } from "../otlp/resource-attributes.ts";
-import { hexId } from "../traces/ids.ts";
-import { spanKind } from "../traces/stored-otlp.ts";
+import { ResourceReader } from "./resource-attributes.ts";
+import { hexId } from "./ids.ts";
+import { spanKind } from "./span-kind.ts";
 
 const Endpoint = z.object({
   serviceName: z.string().nullish(),

@@ -1,10 +1,10 @@
 import { describeError, TradewindError } from "@tradewind/core/values/errors.ts";
-import type { SpanResource } from "../../window/span.ts";
-import { ByteStrings } from "../otlp/byte-strings.ts";
-import { BYTES, FIXED64, MessageReader, tag, VARINT } from "../otlp/message-reader.ts";
-import { BYTES_PER_PAUSE, PartCount } from "../otlp/part-count.ts";
-import type { PartLimits } from "../otlp/part-count.ts";
-import { MAX_VALUE_BYTES, ResourceReader } from "../otlp/resource-attributes.ts";
+import type { SpanResource } from "../../../window/span.ts";
+import { ByteStrings } from "../byte-strings.ts";
+import { BYTES, FIXED64, MessageReader, tag, VARINT } from "../message-reader.ts";
+import { BYTES_PER_PAUSE, PartCount } from "../part-count.ts";
+import type { PartLimits } from "../part-count.ts";
+import { MAX_VALUE_BYTES, ResourceReader } from "../resource-attributes.ts";
 import type { MetricBatch } from "./batch.ts";
 import { durationMetric, MAX_BUCKETS, MAX_KEY_BYTES, POINT_KEYS, PointAttributes } from "./durations.ts";
 import { durationPoint, NOT_RECORDED } from "./point-builder.ts";

@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { describeError, TradewindError } from "@tradewind/core/values/errors.ts";
-import type { SpanResource } from "../../window/span.ts";
-import { PartCount } from "../otlp/part-count.ts";
-import type { PartLimits } from "../otlp/part-count.ts";
-import { MAX_VALUE_BYTES, ResourceReader } from "../otlp/resource-attributes.ts";
-import { nestsDeeperThan } from "../traces/json-depth.ts";
+import type { SpanResource } from "../../../window/span.ts";
+import { PartCount } from "../part-count.ts";
+import type { PartLimits } from "../part-count.ts";
+import { MAX_VALUE_BYTES, ResourceReader } from "../resource-attributes.ts";
+import { nestsDeeperThan } from "../json-depth.ts";
 import type { MetricBatch } from "./batch.ts";
 import { durationMetric, POINT_KEYS, PointAttributes } from "./durations.ts";
 import { CUMULATIVE, DELTA, durationPoint, NOT_RECORDED } from "./point-builder.ts";

@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { MetricBatch } from "@tradewind/predictor/sources/pushed-metrics/batch.ts";
-import { MetricJsonDecoder } from "@tradewind/predictor/sources/pushed-metrics/decode-json.ts";
-import { MetricProtobufDecoder } from "@tradewind/predictor/sources/pushed-metrics/decode-protobuf.ts";
-import type { DurationPoint } from "@tradewind/predictor/sources/pushed-metrics/durations.ts";
-import { PushedMetrics } from "@tradewind/predictor/sources/pushed-metrics/pushed-metrics.ts";
+import { MetricBatch } from "@tradewind/predictor/sources/otlp/pushed-metrics/batch.ts";
+import { MetricJsonDecoder } from "@tradewind/predictor/sources/otlp/pushed-metrics/decode-json.ts";
+import { MetricProtobufDecoder } from "@tradewind/predictor/sources/otlp/pushed-metrics/decode-protobuf.ts";
+import type { DurationPoint } from "@tradewind/predictor/sources/otlp/pushed-metrics/durations.ts";
+import { PushedMetrics } from "@tradewind/predictor/sources/otlp/pushed-metrics/pushed-metrics.ts";
 import { DEFAULT_RECEIVER_LIMITS } from "@tradewind/predictor/sources/otlp/limits.ts";
 import { SPAN_KIND } from "@tradewind/predictor/window/span.ts";
-import { expectSameWindows, ofService, windowsFromSpans } from "../one-traffic.ts";
-import { BOUNDS_SECONDS, traffic } from "../traffic.ts";
+import { expectSameWindows, ofService, windowsFromSpans } from "../../one-traffic.ts";
+import { BOUNDS_SECONDS, traffic } from "../../traffic.ts";
 import { metricsJson, metricsProtobuf } from "./otlp-metrics.ts";
 import type { WireMetric, WirePoint } from "./otlp-metrics.ts";
 

@@ -1,12 +1,12 @@
 import { isUtf8 } from "node:buffer";
 import { TradewindError, describeError } from "@tradewind/core/values/errors.ts";
 import type { SpanBatch, SpanResource } from "../../window/span.ts";
-import { BYTES, FIXED64, MessageReader, tag, VARINT } from "../otlp/message-reader.ts";
-import { JsonScanner } from "../otlp/json-scanner.ts";
-import { BYTES_PER_PAUSE, PartCount } from "../otlp/part-count.ts";
-import type { PartLimits } from "../otlp/part-count.ts";
-import type { SpanDecoder } from "../otlp/span-decoder.ts";
-import { readZipkinSpan } from "./read-v2.ts";
+import { BYTES, FIXED64, MessageReader, tag, VARINT } from "./message-reader.ts";
+import { JsonScanner } from "./json-scanner.ts";
+import { BYTES_PER_PAUSE, PartCount } from "./part-count.ts";
+import type { PartLimits } from "./part-count.ts";
+import type { SpanDecoder } from "./span-decoder.ts";
+import { readZipkinSpan } from "./read-zipkin.ts";
 
 /** What a body may hold: clients send 500 kB at once, which is a thousand spans. */
 const MAX_SPANS = 5_000;

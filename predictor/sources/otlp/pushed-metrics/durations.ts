@@ -1,5 +1,5 @@
-import { failedStatus } from "../prometheus/mapping.ts";
-import type { SpanResource } from "../../window/span.ts";
+import { failedStatus } from "../../prometheus/mapping.ts";
+import type { SpanResource } from "../../../window/span.ts";
 import type { Distribution } from "./distribution.ts";
 
 /** What a histogram of durations is about: requests that a service answered, or calls that it waited for. */

@@ -1,10 +1,10 @@
-import type { Call } from "../otlp/admission.ts";
-import { decoding } from "../otlp/body-work.ts";
-import type { BodyWork, SentBody } from "../otlp/body-work.ts";
-import type { PartLimits } from "../otlp/part-count.ts";
-import { keepToNamespaces } from "../otlp/token-namespaces.ts";
-import { JSON_TYPE, PROTOBUF } from "../otlp/responses.ts";
-import type { OtlpEncoding } from "../otlp/responses.ts";
+import type { Call } from "../admission.ts";
+import { decoding } from "../body-work.ts";
+import type { BodyWork, SentBody } from "../body-work.ts";
+import type { PartLimits } from "../part-count.ts";
+import { keepToNamespaces } from "../token-namespaces.ts";
+import { JSON_TYPE, PROTOBUF } from "../responses.ts";
+import type { OtlpEncoding } from "../responses.ts";
 import { MetricBatch } from "./batch.ts";
 import { MetricJsonDecoder } from "./decode-json.ts";
 import { MetricProtobufDecoder } from "./decode-protobuf.ts";

@@ -1,8 +1,8 @@
 import type { LatencySummary } from "@tradewind/core/contract/window.ts";
-import { summarise, totalCount } from "../prometheus/bucket.ts";
-import type { Buckets } from "../prometheus/bucket.ts";
-import { mergeBuckets, plainBuckets } from "../prometheus/classic-histogram.ts";
-import type { CumulativeBuckets } from "../prometheus/classic-histogram.ts";
+import { summarise, totalCount } from "../../prometheus/bucket.ts";
+import type { Buckets } from "../../prometheus/bucket.ts";
+import { mergeBuckets, plainBuckets } from "../../prometheus/classic-histogram.ts";
+import type { CumulativeBuckets } from "../../prometheus/classic-histogram.ts";
 
 /** Buckets with bounds of their own, in seconds: `counts[i]` of (bounds[i − 1], bounds[i]], the last beyond all bounds. */
 interface ExplicitBuckets {
