@@ -378,7 +378,7 @@ it("equal reasons are listed once, and no more than a document may hold", () => 
 });
 
 describe("docs/reasons.md", () => {
-  const text = readFileSync(new URL("../../../../docs/reasons.md", import.meta.url), "utf8");
+  const text = readFileSync(new URL("../../../docs/reasons.md", import.meta.url), "utf8");
   const rows = [...text.matchAll(/^\| `([a-z0-9-]+)` +\| ([^|]+?) +\| ([^|]+?) +\|$/gm)];
 
   it("has each code of the union once, in its order, with what it means for a person on call", () => {

@@ -123,7 +123,7 @@ describe("docs/decide.md", () => {
     const registry = new Registry();
     const last = new LastSensitivities(() => 0);
     registerSensitivityMetrics(registry, { last, log: createLog("test", "silent") });
-    const text = readFileSync(new URL("../../../../../docs/decide.md", import.meta.url), "utf8");
+    const text = readFileSync(new URL("../../../../docs/decide.md", import.meta.url), "utf8");
     const names = registry.getMetricsAsArray().map(({ name }) => name);
     expect(names).toHaveLength(7);
     for (const name of names) expect(text).toContain(`\`${name}\``);
