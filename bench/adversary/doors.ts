@@ -6,7 +6,10 @@ import { encodeMetricsRequest, encodeRef } from "../../test/exporter/serve/keda/
 import type { Ref } from "../../test/exporter/serve/keda/wire.ts";
 import { oneIn, pick } from "../../test/fuzz/engine/draw.ts";
 import { aSpan, jsonRequest, protobufRequest } from "../../test/predictor/sources/otlp/messages.ts";
-import { metricsJson, metricsProtobuf } from "../../test/predictor/sources/otlp/pushed-metrics/otlp-metrics.ts";
+import {
+  metricsJson,
+  metricsProtobuf,
+} from "../../test/predictor/sources/otlp/pushed-metrics/otlp-metrics.ts";
 import { zipkinProtobuf } from "../../test/predictor/sources/zipkin/zipkin-spans.ts";
 import type { RealProcess } from "../faults/stage/process.ts";
 import type { Cost, Target } from "./climb.ts";

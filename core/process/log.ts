@@ -1,5 +1,5 @@
 import { pino } from "pino";
-import type { Logger } from "pino";
+import type { DestinationStream, Logger } from "pino";
 
 export type { Logger } from "pino";
 
@@ -7,9 +7,13 @@ export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "silent"] 
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 /** JSON lines on standard error, so that standard output stays free for results. Secrets are never passed to it. */
-export function createLog(processName: string, level: LogLevel): Logger {
+export function createLog(
+  processName: string,
+  level: LogLevel,
+  destination: DestinationStream = pino.destination({ fd: 2, sync: true }),
+): Logger {
   return pino(
     { level, base: { process: processName }, timestamp: pino.stdTimeFunctions.isoTime },
-    pino.destination({ fd: 2, sync: true }),
+    destination,
   );
 }

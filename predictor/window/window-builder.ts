@@ -358,11 +358,7 @@ export class WindowBuilder {
         return this.refuse(batch, index, "trace-too-large", nowMs);
     }
     this.weights.weigh(batch, index, service, nowMs);
-    if (isRoot) {
-      const isProbe = this.probes.take(batch, index, this.names.services.nameOf(service));
-      trace.isProbe = isProbe && (trace.isProbe || !trace.hasRoot);
-      trace.hasRoot = true;
-    }
+    if (isRoot) this.noteRoot(trace, batch, index, service);
     if (this.batchServices.isLibrary(batch, index)) batch.kind[index] = libraryKind(batch.kind[index] ?? 0);
     const isRequest = isRoot || isRequestKind(batch.kind[index] ?? 0);
     this.completeness.taken(service, isRequest ? this.sinceSeconds(endNs, nowMs) : NaN);
@@ -376,6 +372,12 @@ export class WindowBuilder {
     this.noteFoldable(trace, batch, index, endNs);
     trace.earliestEventNs = Math.min(trace.earliestEventNs, isRoot ? startNs : endNs);
     return undefined;
+  }
+
+  private noteRoot(trace: OpenTrace, batch: SpanBatch, index: number, service: number): void {
+    const isProbe = this.probes.take(batch, index, this.names.services.nameOf(service));
+    trace.isProbe = isProbe && (trace.isProbe || !trace.hasRoot);
+    trace.hasRoot = true;
   }
 
   /** The trace of a span, opened where it is not; undefined where the span may have been taken before. */

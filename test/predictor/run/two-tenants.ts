@@ -21,7 +21,7 @@ import { containerKey } from "@tradewind/predictor/sources/container-rates.ts";
 import type { ContainerUse } from "@tradewind/predictor/sources/container-rates.ts";
 import { readSections } from "@tradewind/predictor/sources/sources-config.ts";
 import { SPAN_KIND, SpanBatch } from "@tradewind/predictor/window/span.ts";
-import { pino } from "pino";
+import { createLog } from "@tradewind/core/process/log.ts";
 import { onTestFinished } from "vitest";
 import type { z } from "zod";
 import { deployment, podOf, replicaSet } from "../../kubernetes/cluster-objects.ts";
@@ -105,7 +105,9 @@ export class TwoTenants {
     const folder = await mkdtemp(join(tmpdir(), "tradewind-tenants-"));
     onTestFinished(async () => rm(folder, { recursive: true, force: true }));
     const lines: string[] = [];
-    const log = pino({ base: null, timestamp: false }, { write: (line: string) => void lines.push(line) });
+    const log = createLog("predictor", "info", {
+      write: (line: string) => void lines.push(line.replace(/"time":"[^"]*",/, "")),
+    });
     const time = { nowMs: START_MS };
     const clock: Clock = { nowMs: () => time.nowMs, monotonicMs: () => time.nowMs - START_MS };
     const options = {

@@ -85,9 +85,13 @@ describe("doctor in a cluster", () => {
       spec: { scaleTargetRef: { kind: "Deployment", name: "search" }, maxReplicas: 4 },
     });
     expect((await look({ workloads: "kubernetes:shop" })).slice(1)).toEqual([
-      expect.stringMatching(/^problem: the trigger has metricType Value, .* -> .*AverageValue, where Argo CD application 'shop' has it from/),
+      expect.stringMatching(
+        /^problem: the trigger has metricType Value, .* -> .*AverageValue, where Argo CD application 'shop' has it from/,
+      ),
       expect.stringMatching(/^problem: Deployment 'search' is scaled by HPA 'by-hand' too/),
-      expect.stringMatching(/^warning: KEDA is paused at 5 replicas: .* -> remove the annotation autoscaling.keda.sh\/paused-replicas/),
+      expect.stringMatching(
+        /^warning: KEDA is paused at 5 replicas: .* -> remove the annotation autoscaling.keda.sh\/paused-replicas/,
+      ),
     ]);
   });
 
