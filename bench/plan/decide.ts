@@ -4,9 +4,8 @@ import type { Rng } from "@tradewind/core/values/rng.ts";
 import { seededRng } from "@tradewind/core/values/rng.ts";
 import { decideByCost } from "../../predictor/decide/cost/decide-by-cost.ts";
 import { learn } from "../../predictor/decide/cost/learn/learn.ts";
-import type { CostRequest } from "../../predictor/decide/cost/inputs/request.ts";
-import { CostSettings } from "../../predictor/decide/facts/cost-settings.ts";
-import { emptyMemory } from "../../predictor/decide/cost/learn/state.ts";
+import { costWindow } from "../../predictor/decide/cost/learn/cost-window.ts";
+import type { CostWindow } from "../../predictor/decide/cost/learn/cost-window.ts";
 import type { CostMemory } from "../../predictor/decide/cost/learn/state.ts";
 import { compileFlow, serviceIndex } from "../../predictor/models/route/call-graph.ts";
 import { FlowTail } from "../../predictor/models/route/flow-tail.ts";
@@ -30,8 +29,7 @@ const SURGED_SHARE = 0.08;
 const OBJECTIVE_ROOM = 1.15;
 const NODE_CORES = 16;
 const FREE_SHARE = 0.2;
-const settings = CostSettings.parse({});
-const policy = PolicySettings.parse({});
+const settings = PolicySettings.parse({});
 
 /** Times of decisions on an application of one size, wall clock and CPU of the thread, and what they changed on average. */
 export interface DecisionTimes {
@@ -53,7 +51,7 @@ export function measureDecisions(
 ): DecisionTimes[] {
   return sizes.map((services) => {
     const rng = seededRng(seed + services);
-    const cases = Array.from({ length: quick ? 2 : 8 }, () => makeRequest(services, rng));
+    const cases = Array.from({ length: quick ? 2 : 8 }, () => makeCase(services, rng));
     const runs = quick ? 10 : services <= 40 ? 2_000 : 200;
     progress(`${services} services: ${runs} decisions by cost`);
     const wall: number[] = [];
@@ -62,17 +60,18 @@ export function measureDecisions(
     let steps = 0;
     const warmUp = quick ? 2 : 16;
     for (let run = -warmUp; run < runs; run += 1) {
-      const request = cases[(run + warmUp) % cases.length];
-      if (request === undefined) continue;
+      const example = cases[(run + warmUp) % cases.length];
+      if (example === undefined) continue;
       const used = process.threadCpuUsage();
       const start = performance.now();
-      const { targets } = decideByCost(request);
+      const decision = decided(example);
       const took = performance.now() - start;
       const { system, user } = process.threadCpuUsage(used);
       if (run < 0) continue;
       wall.push(took);
       cpu.push((user + system) / 1e3);
-      for (const { planned } of targets?.values() ?? []) {
+      const targets = "targets" in decision ? [...decision.targets.values()] : [];
+      for (const { planned } of targets) {
         const count = planned?.steps.length ?? 0;
         steps += count;
         changed += count > 0 ? 1 : 0;
@@ -93,11 +92,20 @@ export function measureDecisions(
   });
 }
 
-/**
- * A window to decide on, with the memory of those before it: calm ones with changing load, then a surge that brings a part
- * of the services to or over their capacity.
- */
-function makeRequest(count: number, rng: Rng): CostRequest {
+/** A window, and what the models have learnt from those before it. */
+interface Case {
+  readonly window: () => CostWindow;
+  readonly memory: CostMemory | undefined;
+}
+
+/** One decision as the ladder makes it of what was observed. */
+function decided({ memory, ...measured }: Case): ReturnType<typeof decideByCost> {
+  const window = measured.window();
+  return decideByCost(learn(memory, window), window);
+}
+
+/** Calm windows with changing load, then a surge that brings a part of the services to or over their capacity. */
+function makeCase(count: number, rng: Rng): Case {
   const { flows, services } = syntheticApplication(count, rng);
   const calm = services.map(() => 0.2 + 0.5 * rng());
   const surged = calm.map((each) => (rng() < SURGED_SHARE ? 0.85 + 0.25 * rng() : each));
@@ -126,8 +134,8 @@ function makeRequest(count: number, rng: Rng): CostRequest {
     resize: "limits",
   });
   let memory: CostMemory | undefined;
-  for (const set of before) memory = learnt(requestOf(application, set, memory));
-  return requestOf(application, setAt(LEARNING_WINDOWS, surged), memory);
+  for (const set of before) memory = learn(memory, costWindowOf(application, set)());
+  return { window: costWindowOf(application, setAt(LEARNING_WINDOWS, surged)), memory };
 }
 
 /** The flows with the latency that their services' self times come to. */
@@ -152,18 +160,19 @@ function measuredFlows(flows: readonly FlowWindow[], windows: Window[]): FlowWin
   });
 }
 
-function requestOf(application: Application, windowSet: WindowSet, memory?: CostMemory): CostRequest {
+function costWindowOf(application: Application, windowSet: WindowSet): () => CostWindow {
   const state = emptyState(application.name, application.namespace);
   const context: DecisionContext = {
     application,
-    settings: policy,
+    settings,
     state,
     windowSet,
     nowMs: windowSet.endMs,
   };
-  const verdict = judge(windowSet.flows, application.entry, flowObjective(application.objective), policy);
+  const verdict = judge(windowSet.flows, application.entry, flowObjective(application.objective), settings);
+  const observations = observe(context);
   const nodes = nodesOf(windowSet.windows);
-  return { context, observations: observe(context), verdict, settings, memory, surgeRatio: undefined, nodes };
+  return () => costWindow(context, observations, verdict, { nodes });
 }
 
 /** Nodes of 16 cores, a fifth of each free, with the pods of neighbouring services side by side. */
@@ -178,17 +187,5 @@ function nodesOf(windows: readonly Window[]): NodeLeft[] {
       takesPods: true,
       pods: here.map(([service, some = []]) => ({ service, pods: some.length })),
     };
-  });
-}
-
-function learnt({ context, memory, observations, verdict }: CostRequest): CostMemory {
-  return learn(memory ?? emptyMemory(settings.startSeconds), {
-    windowSet: context.windowSet,
-    observations,
-    verdict,
-    arrivalsPerSecond: verdict.requestsPerSecond,
-    percentile: context.application.objective.percentile,
-    isComplete: true,
-    settings,
   });
 }

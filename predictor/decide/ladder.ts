@@ -4,7 +4,7 @@ import { factsOf } from "./window-facts.ts";
 import { NO_MODELS } from "./facts/evidence.ts";
 import type { Models } from "./facts/evidence.ts";
 import type { PolicyInputs, PolicyOutcome } from "./inputs.ts";
-import { climb } from "./levels.ts";
+import { climb, learnFrom } from "./levels.ts";
 import { planOf } from "./plan.ts";
 import { remember } from "./remember.ts";
 
@@ -15,7 +15,8 @@ import { remember } from "./remember.ts";
  */
 export function decide(inputs: PolicyInputs, models: Models = NO_MODELS): PolicyOutcome {
   const facts = factsOf(inputs, models);
-  const { cost, decision, reasons } = climb(facts);
+  const learned = learnFrom(facts);
+  const { decision, memory: cost = inputs.state.cost, reasons } = climb(facts, learned);
   const { policy, sensitivities, whatIf } = decision;
   const course = courseOf(decision.course, facts.context);
   const targets = withSizes(facts, decision);

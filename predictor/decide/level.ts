@@ -3,6 +3,7 @@ import type { Reason } from "@tradewind/core/contract/reason.ts";
 import type { PolicyChoice } from "@tradewind/core/contract/policy-choice.ts";
 import type { Sensitivities } from "./cost/price/sensitivities.ts";
 import type { WhatIf } from "./cost/price/what-if.ts";
+import type { CostWindow } from "./cost/learn/cost-window.ts";
 import type { CostMemory } from "./cost/learn/state.ts";
 import type { Facts } from "./window-facts.ts";
 import type { Course } from "./facts/state.ts";
@@ -13,8 +14,14 @@ export interface LevelOutcome {
   readonly reasons: readonly Reason[];
   /** Absent where the level cannot decide on this window: then the next one below is asked. */
   readonly decision?: LevelDecision;
-  /** What it has learnt, whether it decides or not; absent: nothing new. */
-  readonly cost?: CostMemory;
+  /** The models' memory with the decision noted; absent: as learnt from the window. */
+  readonly memory?: CostMemory;
+}
+
+/** What the models have learnt, once for all levels. */
+export interface Learned {
+  readonly window: CostWindow;
+  readonly memory: CostMemory;
 }
 
 export interface LevelDecision {
@@ -32,5 +39,5 @@ export interface LevelDecision {
 export interface Level {
   /** The operator's choices under which it takes part. */
   readonly choices: readonly PolicyChoice[];
-  decide(facts: Facts): LevelOutcome;
+  decide(facts: Facts, learned: Learned | undefined): LevelOutcome;
 }

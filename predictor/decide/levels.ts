@@ -2,13 +2,16 @@ import type { Reason } from "@tradewind/core/contract/reason.ts";
 import { distinct } from "@tradewind/core/contract/reasons.ts";
 import { balanceQueues } from "./queue/queue-balancing.ts";
 import { decideByCost } from "./cost/decide-by-cost.ts";
-import { residualsInUse } from "./cost/inputs/residuals.ts";
+import { costWindow } from "./cost/learn/cost-window.ts";
+import { learn } from "./cost/learn/learn.ts";
+import type { CostMemory } from "./cost/learn/state.ts";
+import { residualsInUse } from "./facts/evidence.ts";
 import { floorTarget, heldTarget } from "./facts/floor.ts";
+import { namedServices } from "./facts/reasons.ts";
 import type { Target } from "./facts/target.ts";
 import { cpuGap, latencyGap } from "./window-facts.ts";
 import type { Facts } from "./window-facts.ts";
-import type { PolicyInputs } from "./inputs.ts";
-import type { Level, LevelDecision } from "./level.ts";
+import type { Learned, Level, LevelDecision } from "./level.ts";
 
 const CHOSEN = { code: "static-policy" } as const;
 
@@ -39,35 +42,15 @@ const STATIC: Level = {
 /** The cheapest sizes by one cost, once every service on a user's route has a calibrated model. */
 const COST: Level = {
   choices: ["auto"],
-  decide(facts) {
-    const gap = latencyGap(facts);
-    if (gap.length > 0) return { reasons: gap };
-    const { context, inputs, models, observations, verdict } = facts;
-    const {
-      allNodes,
-      largestContainer,
-      nodes,
-      profiles = [],
-      roomByNodeClass,
-      settings,
-      state,
-      surgeRatio,
-    } = inputs;
-    const { level, memory, reasons, sensitivities, targets, whatIf } = decideByCost({
-      context,
-      observations,
-      verdict,
-      settings: settings.cost,
-      memory: state.cost,
-      surgeRatio,
-      allNodes,
-      largestContainer,
-      nodes,
-      roomByNodeClass,
-      residuals: residualsInUse(profiles, models),
-    });
-    const decision = targets && { policy: level, targets, sensitivities, whatIf };
-    return { reasons, cost: memory, ...(decision && { decision }) };
+  decide(facts, learned) {
+    if (learned === undefined) return { reasons: latencyGap(facts) };
+    const outcome = decideByCost(learned.memory, learned.window);
+    if ("withoutModel" in outcome) {
+      const services = outcome.withoutModel.map(({ observation }) => observation);
+      return { reasons: [{ code: "models-missing", ...namedServices(services) }] };
+    }
+    const { level, memory, reasons, sensitivities, targets, whatIf } = outcome;
+    return { reasons, memory, decision: { policy: level, targets, sensitivities, whatIf } };
   },
 };
 
@@ -115,26 +98,30 @@ const HOLD: Level = {
 /** The levels of the ladder, highest first: the first one that can decide does. The last one always can. */
 export const LEVELS: readonly Level[] = [STATIC, COST, QUEUE, REACTIVE, HOLD];
 
-interface Climbed {
+/** What a window has taught, where a level decides by it and the latency of users' requests is known. */
+export function learnFrom(facts: Facts): Learned | undefined {
+  if (!COST.choices.includes(facts.inputs.choice) || latencyGap(facts).length > 0) return undefined;
+  const { context, inputs, models, observations, verdict } = facts;
+  const residuals = residualsInUse(inputs.profiles ?? [], models);
+  const window = costWindow(context, observations, verdict, inputs, residuals);
+  return { window, memory: learn(inputs.state.cost, window) };
+}
+
+interface Ascent {
   readonly decision: LevelDecision;
   /** Why this level decides so, and why those above it do not. */
   readonly reasons: readonly Reason[];
-  readonly cost: PolicyInputs["state"]["cost"];
+  readonly memory: CostMemory | undefined;
 }
 
 /** Asks the levels in their order; the first that can decide does. */
-export function climb(facts: Facts): Climbed {
+export function climb(facts: Facts, learned: Learned | undefined): Ascent {
   const passed: Reason[] = [];
-  let { cost } = facts.inputs.state;
   for (const level of LEVELS) {
     if (!level.choices.includes(facts.inputs.choice)) continue;
-    const outcome = level.decide(facts);
-    cost = outcome.cost ?? cost;
-    if (outcome.decision === undefined) {
-      passed.push(...outcome.reasons);
-      continue;
-    }
-    return { decision: outcome.decision, reasons: distinct([...outcome.reasons, ...passed]), cost };
+    const { decision, memory = learned?.memory, reasons } = level.decide(facts, learned);
+    if (decision !== undefined) return { decision, reasons: distinct([...reasons, ...passed]), memory };
+    passed.push(...reasons);
   }
   throw new RangeError(`no level decides for policy '${facts.inputs.choice}'`);
 }

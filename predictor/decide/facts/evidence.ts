@@ -1,5 +1,6 @@
 import { ContentHash, Count, NonNegative, ServiceName } from "@tradewind/core/contract/quantity.ts";
 import { z } from "zod";
+import type { Use } from "../../models/residual/residual.ts";
 import type { ResidualModel } from "../../models/residual/residual-model.ts";
 
 /** A trained residual of a service's tracked profile, as far as later windows bear it out. */
@@ -42,3 +43,22 @@ export interface Models {
 export const NO_MODELS: Models = {
   residual: () => undefined,
 };
+
+/** A trained residual of a service's tracked profile, and how it is used. */
+export interface ResidualInUse extends Required<Use> {
+  readonly model: ResidualModel;
+  readonly hash: string;
+}
+export type Residuals = ReadonlyMap<string, ResidualInUse>;
+
+/** The residuals that the evidence names, by service; one whose model is gone is left out. */
+export function residualsInUse(evidence: readonly ServiceEvidence[], models: Models): Residuals {
+  return new Map(
+    evidence.flatMap(({ residual, service }): [string, ResidualInUse][] => {
+      if (residual === undefined) return [];
+      const { hash, variance, weight } = residual;
+      const model = models.residual(hash);
+      return model === undefined ? [] : [[service, { model, hash, variance, weight }]];
+    }),
+  );
+}

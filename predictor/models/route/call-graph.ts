@@ -1,6 +1,11 @@
-import type { FlowWindow, WindowSet } from "@tradewind/core/contract/window.ts";
+import type { FlowWindow, Window } from "@tradewind/core/contract/window.ts";
 import { listedStages, stagesOf } from "./stages.ts";
 import type { Call, Stage } from "./stages.ts";
+
+/** What services called in a window. */
+interface MeasuredCalls {
+  readonly windows: readonly Pick<Window, "callees" | "requestsPerSecond" | "service">[];
+}
 
 /** The services of an application, by number. */
 export interface ServiceIndex {
@@ -48,7 +53,11 @@ export interface FlowGraph {
  * Compiles the calls of one flow for evaluation.
  * @returns undefined when the entry service is not in the index
  */
-export function compileFlow(flow: FlowWindow, set: WindowSet, index: ServiceIndex): FlowGraph | undefined {
+export function compileFlow(
+  flow: FlowWindow,
+  set: MeasuredCalls,
+  index: ServiceIndex,
+): FlowGraph | undefined {
   const entry = index.numberOf.get(flow.entryService);
   if (entry === undefined) return undefined;
   const calls = flowCalls(flow, set, index);
@@ -74,15 +83,12 @@ export function compileFlow(flow: FlowWindow, set: WindowSet, index: ServiceInde
   };
 }
 
-/**
- * Services that requests of a flow reach by its calls, the entry among them, callees first.
- * @returns names; none when the entry service is not in the index
- */
-export function reachedServices(flow: FlowWindow, set: WindowSet, index: ServiceIndex): string[] {
-  const entry = index.numberOf.get(flow.entryService);
-  if (entry === undefined) return [];
-  const { order } = topologicalOrder(entry, flowCalls(flow, set, index));
-  return order.map((service) => index.names[service] ?? "");
+/** The same graph with its services numbered as in another index, which has all of them. */
+export function renumbered(graph: FlowGraph, from: ServiceIndex, to: ServiceIndex): FlowGraph {
+  const serviceOf = graph.serviceOf.map((service) => to.numberOf.get(from.names[service] ?? "") ?? 0);
+  const nodeOf = new Int32Array(to.names.length).fill(-1);
+  for (const [node, service] of serviceOf.entries()) nodeOf[service] = node;
+  return { ...graph, serviceOf, nodeOf };
 }
 
 function stageRows(
@@ -127,7 +133,7 @@ const PARALLEL_FROM = 0.5;
  * The calls a flow makes. Where a source cannot tell flows apart, the calls of every service that takes part stand in,
  * limited to callees that take part too.
  */
-function flowCalls(flow: FlowWindow, set: WindowSet, index: ServiceIndex): Map<number, Call[]> {
+function flowCalls(flow: FlowWindow, set: MeasuredCalls, index: ServiceIndex): Map<number, Call[]> {
   const calls = new Map<number, Call[]>();
   const add = (caller: string, callee: string, callsPerRequest: number, parallelRatio: number): void => {
     const from = index.numberOf.get(caller);

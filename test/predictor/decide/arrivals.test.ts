@@ -1,12 +1,14 @@
-import { arrivals, hiddenLoad } from "@tradewind/predictor/decide/cost/inputs/arrivals.ts";
+import { arrivalsPerSecond } from "@tradewind/predictor/decide/cost/learn/cost-window.ts";
+import { arrivals, hiddenLoad } from "@tradewind/predictor/decide/cost/prepare/arrivals.ts";
 import type { RouteMemory, ServiceModelMemory } from "@tradewind/predictor/decide/cost/learn/state.ts";
 import { demandOf, emptyProfile } from "@tradewind/predictor/models/queue/tracked-profile.ts";
 import type { Observation } from "@tradewind/predictor/decide/facts/observation.ts";
 import { describe, expect, it } from "vitest";
 import { window, windowSet } from "../measurements.ts";
 import type { ServiceFacts } from "../measurements.ts";
-import { flowOf, seen } from "./given.ts";
+import { costWindowOf, flowOf, seen } from "./given.ts";
 
+const NO_MEMORY = { routes: [], services: [] };
 const SERVICES = [
   { service: "frontend", replicas: 1, rate: 20, ownSeconds: 0.01 },
   { service: "backend", replicas: 1, rate: 40, ownSeconds: 0.01 },
@@ -25,21 +27,28 @@ const SHOP = windowSet(
 
 describe("what arrives at each service", () => {
   it("is what it answered where as many requests began as ended", () => {
-    const { loads, perSecond } = arrivals(seen(SHOP), 1);
-    expect(perSecond).toBe(20);
-    expect(Object.fromEntries(loads)).toEqual({ frontend: 20, backend: 40, store: 20, batch: 3 });
+    expect(arrivalsPerSecond(costWindowOf(SHOP))).toBe(20);
+    const { perSecond } = arrivals(costWindowOf(SHOP), NO_MEMORY);
+    expect(Object.fromEntries(perSecond)).toEqual({ frontend: 20, backend: 40, store: 20, batch: 3 });
   });
 
   it("grows by the calls that each request makes of it while a queue builds up at the entry", () => {
-    const { loads, perSecond } = arrivals(seen(SHOP), 1.5);
-    expect(perSecond).toBe(30);
-    expect(Object.fromEntries(loads)).toEqual({ frontend: 30, backend: 60, store: 30, batch: 3 });
+    const queueing = costWindowOf(SHOP, { arrivalRatio: 1.5 });
+    expect(arrivalsPerSecond(queueing)).toBe(30);
+    expect(Object.fromEntries(arrivals(queueing, NO_MEMORY).perSecond)).toEqual({
+      frontend: 30,
+      backend: 60,
+      store: 30,
+      batch: 3,
+    });
   });
 
   it("is less than what it answered while a queue is worked off, and never negative", () => {
-    expect(Object.fromEntries(arrivals(seen(SHOP), 0.75).loads)).toMatchObject({ frontend: 15, backend: 30 });
+    const draining = { arrivalRatio: 0.75 };
+    const { perSecond } = arrivals(costWindowOf(SHOP, draining), NO_MEMORY);
+    expect(Object.fromEntries(perSecond)).toMatchObject({ frontend: 15, backend: 30 });
     const idle = windowSet([window({ service: "frontend", replicas: 1, rate: 1 })], SHOP.flows);
-    expect(arrivals(seen(idle), 0.75).loads.get("frontend")).toBe(0);
+    expect(arrivals(costWindowOf(idle, draining), NO_MEMORY).perSecond.get("frontend")).toBe(0);
   });
 });
 
@@ -65,16 +74,16 @@ describe("what arrives where requests fail before they reach the services behind
   };
 
   it("is what they would have asked of them, had they gone on", () => {
-    const { intended, loads } = arrivals(seen(failing), 1, [route]);
-    expect(Object.fromEntries(loads)).toEqual({ frontend: 300, backend: 600 });
-    expect(intended.get("backend")).toBe(600);
+    const { lostPerSecond, perSecond } = arrivals(costWindowOf(failing), { ...NO_MEMORY, routes: [route] });
+    expect(Object.fromEntries(perSecond)).toEqual({ frontend: 300, backend: 600 });
+    expect(lostPerSecond.get("backend")).toBe(600);
   });
 
   it("is what was measured while few fail", () => {
     const fine = { ...failing, flows: failing.flows.map((each) => ({ ...each, errorRatio: 0.01 })) };
-    const { intended, loads } = arrivals(seen(fine), 1, [route]);
-    expect(loads.get("backend")).toBe(0);
-    expect(intended.size).toBe(0);
+    const { lostPerSecond, perSecond } = arrivals(costWindowOf(fine), { ...NO_MEMORY, routes: [route] });
+    expect(perSecond.get("backend")).toBe(0);
+    expect(lostPerSecond.size).toBe(0);
   });
 });
 

@@ -1,10 +1,10 @@
 import type { FlowMemory } from "@tradewind/predictor/decide/facts/state.ts";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
-import { callsAfter } from "@tradewind/predictor/decide/cost/inputs/calls.ts";
+import { callsAfter } from "@tradewind/predictor/decide/cost/learn/calls.ts";
 import type { Calls } from "@tradewind/predictor/decide/cost/learn/state.ts";
 import { describe, expect, it } from "vitest";
 import { flow, window, windowSet } from "../measurements.ts";
-import { seen } from "./given.ts";
+import { costWindowOf } from "./given.ts";
 
 /** 40 requests a second, of which `count` were traced; backend is called `perSecond` times a second. */
 function windowOf(count: number, perSecond: number, errorRatio = 0): WindowSet {
@@ -24,7 +24,7 @@ function after(
   earlier: readonly FlowMemory[] = [],
 ): Calls | undefined {
   const memory = { service: "backend", windows: 1, profile: PROFILE, ...(had && { calls: had }) };
-  return callsAfter(seen(set, earlier), [memory]).get("backend");
+  return callsAfter(costWindowOf(set, {}, earlier), [memory]).get("backend");
 }
 
 const PROFILE = {} as Parameters<typeof callsAfter>[1][number]["profile"];
@@ -67,8 +67,7 @@ describe("calls of a service for a request", () => {
 
   it("are not told by a window in which requests fail, nor by one of which traffic is missing", () => {
     expect(after({ calls: 100, requests: 200 }, windowOf(600, 2, 0.4))).toBeUndefined();
-    const given = seen(windowOf(600, 40));
-    const context = { ...given.context, missing: "spans were lost" };
-    expect(callsAfter({ ...given, context }, []).size).toBe(0);
+    const incomplete = costWindowOf(windowOf(600, 40), { missing: "spans were lost" });
+    expect(callsAfter(incomplete, []).size).toBe(0);
   });
 });

@@ -1,9 +1,8 @@
 import { seededRng } from "@tradewind/core/values/rng.ts";
 import type { ApplicationCost } from "@tradewind/predictor/decide/cost/price/application-cost.ts";
-import type { ServiceToSize } from "@tradewind/predictor/decide/cost/price/cost-inputs.ts";
-import { cheapest } from "@tradewind/predictor/decide/cost/search/search.ts";
-import { Totals } from "@tradewind/predictor/decide/cost/search/limits.ts";
-import type { TotalLimits } from "@tradewind/predictor/decide/cost/search/limits.ts";
+import type { ServiceToSize, TotalLimits } from "@tradewind/predictor/decide/cost/price/cost-inputs.ts";
+import { cheapest } from "@tradewind/predictor/decide/cost/solve/cheapest.ts";
+import { Totals } from "@tradewind/predictor/decide/cost/solve/limits.ts";
 import type { Size } from "@tradewind/predictor/decide/facts/size.ts";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -92,8 +91,8 @@ describe("the search for the cheapest sizes", () => {
       const pods = services.map(({ name }) => ({ service: name, pods: 1 }));
       const nodes = [{ name: "n0", leftCores: 2 * random(), takesPods: true, pods }];
       const fits = (cost: ApplicationCost): boolean => {
-        const { rooms } = new Totals(cost, { nodes });
-        return rooms?.isKept === true;
+        const { headroom } = new Totals(cost, { nodes });
+        return headroom?.isKept === true;
       };
       const cost = found(services, { nodes });
       expect(fits(cost)).toBe(true);

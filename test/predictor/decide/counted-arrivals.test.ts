@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { countedArrivalRatio } from "@tradewind/predictor/decide/cost/inputs/counted-arrivals.ts";
+import { countedArrivalRatio } from "@tradewind/predictor/decide/cost/learn/cost-window.ts";
 import { observe } from "@tradewind/predictor/decide/facts/observation.ts";
 import { inputs, window, windowSet } from "../measurements.ts";
 

@@ -1,6 +1,7 @@
 import type { FlowMemory } from "@tradewind/predictor/decide/facts/state.ts";
 import type { FlowWindow, WindowSet } from "@tradewind/core/contract/window.ts";
-import type { Lesson } from "@tradewind/predictor/decide/cost/learn/lesson.ts";
+import { costWindow } from "@tradewind/predictor/decide/cost/learn/cost-window.ts";
+import type { CostWindow } from "@tradewind/predictor/decide/cost/learn/cost-window.ts";
 import { CostSettings } from "@tradewind/predictor/decide/facts/cost-settings.ts";
 import { compileFlow, serviceIndex } from "@tradewind/predictor/models/route/call-graph.ts";
 import type { FlowGraph } from "@tradewind/predictor/models/route/call-graph.ts";
@@ -55,16 +56,12 @@ export function seen(set: WindowSet, earlier: readonly FlowMemory[] = []): Seen 
   return { context, observations: observe(context), verdict };
 }
 
-export function lessonOf(set: WindowSet, overrides: Partial<Lesson> = {}): Lesson {
-  const { observations, verdict } = seen(set);
-  return {
-    windowSet: set,
-    observations,
-    verdict,
-    arrivalsPerSecond: verdict.requestsPerSecond,
-    percentile: 0.95,
-    isComplete: true,
-    settings: SETTINGS,
-    ...overrides,
-  };
+/** One window as the decision by cost reads it. */
+export function costWindowOf(
+  set: WindowSet,
+  overrides: Partial<CostWindow> = {},
+  earlier: readonly FlowMemory[] = [],
+): CostWindow {
+  const { context, observations, verdict } = seen(set, earlier);
+  return { ...costWindow(context, observations, verdict), ...overrides };
 }

@@ -1,10 +1,10 @@
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import { excessOf, routesAfter, UNSEEN_ERROR } from "@tradewind/predictor/decide/cost/learn/learn-routes.ts";
-import type { Lesson } from "@tradewind/predictor/decide/cost/learn/lesson.ts";
+import type { CostWindow } from "@tradewind/predictor/decide/cost/learn/cost-window.ts";
 import type { RouteMemory } from "@tradewind/predictor/decide/cost/learn/state.ts";
 import { describe, expect, it } from "vitest";
-import { window, windowSet } from "../measurements.ts";
-import { flowOf, lessonOf } from "./given.ts";
+import { application, window, windowSet } from "../measurements.ts";
+import { flowOf, costWindowOf } from "./given.ts";
 
 /** A route of one service with an own p95 of 60 ms, of which the route's is this many times as long. */
 function measured(ratio: number, overrides: object = {}): WindowSet {
@@ -14,9 +14,9 @@ function measured(ratio: number, overrides: object = {}): WindowSet {
   );
 }
 
-function after(sets: readonly WindowSet[], overrides: Partial<Lesson> = {}): RouteMemory {
+function after(sets: readonly WindowSet[], overrides: Partial<CostWindow> = {}): RouteMemory {
   let routes: readonly RouteMemory[] = [];
-  for (const set of sets) routes = routesAfter({ routes: [...routes] }, lessonOf(set, overrides));
+  for (const set of sets) routes = routesAfter({ routes: [...routes] }, costWindowOf(set, overrides));
   const [only] = routes;
   if (only === undefined) throw new Error("nothing is known of the route");
   return only;
@@ -63,7 +63,7 @@ describe("what lies outside the services of a route", () => {
   it("is not learnt from fewer than 20 calls, nor while pods start on the way", () => {
     const latency = { ...measured(1.5).flows[0]!.latency, count: 19 };
     expect(after([measured(1.5, { latency })]).windows).toBe(0);
-    const settling = lessonOf(measured(1.5)).observations.map((each) =>
+    const settling = costWindowOf(measured(1.5)).observations.map((each) =>
       Object.assign({}, each, { settling: true }),
     );
     expect(after([measured(1.5)], { observations: settling }).windows).toBe(0);
@@ -73,13 +73,14 @@ describe("what lies outside the services of a route", () => {
     // Both p99 are 1.5 times: 92 ms own, and a route that takes exactly as long has no excess.
     const own = measured(1).windows[0]!.ownLatency!.p99Seconds;
     const latency = { ...measured(1).flows[0]!.latency, p99Seconds: own };
-    const { excessSeconds } = excessOf(after(times(10, measured(1, { latency })), { percentile: 0.99 }));
+    const strict = application({ objective: { milliseconds: 300, percentile: 0.99 } });
+    const { excessSeconds } = excessOf(after(times(10, measured(1, { latency })), { application: strict }));
     expect(excessSeconds).toBeCloseTo(0, 3);
   });
 
   it("is remembered of a route that nobody calls now", () => {
     const before = after(times(3, measured(1.5)));
-    const other = lessonOf(measured(1, { flow: "GET /other" }));
+    const other = costWindowOf(measured(1, { flow: "GET /other" }));
     const routes = routesAfter({ routes: [before] }, other);
     expect(routes.find(({ route }) => route === before.route)).toEqual(before);
     expect(routes.map(({ route }) => route).toSorted()).toEqual(["GET /", "GET /other"]);

@@ -8,7 +8,7 @@ import { demandOf, emptyProfile, isCalibrated } from "@tradewind/predictor/model
 import type { Targets } from "@tradewind/predictor/decide/facts/target.ts";
 import { describe, expect, it } from "vitest";
 import { START_MS, window, WINDOW_MS, windowSet } from "../measurements.ts";
-import { lessonOf, seen } from "./given.ts";
+import { costWindowOf, seen } from "./given.ts";
 
 const FACTS = { service: "backend", replicas: 2, rate: 20, ownSeconds: 0.05, podUsageCores: 0.5 };
 
@@ -17,7 +17,7 @@ function after(windows: readonly Partial<Window>[], before: readonly ServiceMode
   let services = before;
   for (const [at, part] of windows.entries()) {
     const made = Object.assign(window(FACTS, START_MS + at * WINDOW_MS), part);
-    services = servicesAfter({ services: [...services] }, lessonOf(windowSet([made])), new Map());
+    services = servicesAfter({ services: [...services] }, costWindowOf(windowSet([made])), new Map());
   }
   const [backend] = services;
   if (backend === undefined) throw new Error("nothing is known of the backend");
@@ -203,12 +203,12 @@ describe("the time that pods take to start", () => {
   });
 
   it("is not learnt from a start of which some windows were not seen", () => {
-    const lesson = (number: number, replicas: number) =>
-      lessonOf(windowSet([window({ ...FACTS, replicas, wanted: 4 }, START_MS + number * WINDOW_MS)]));
-    const before = { ...learn(emptyMemory(75), lesson(0, 2)), services: [model(rising)] };
-    expect(learn(before, lesson(1, 4)).startSeconds).toBeCloseTo(75 + (30 - 75) / 4, 9);
-    expect(learn(before, lesson(2, 4)).startSeconds).toBe(75);
-    const going = learn(before, lesson(2, 2));
+    const windowOf = (number: number, replicas: number) =>
+      costWindowOf(windowSet([window({ ...FACTS, replicas, wanted: 4 }, START_MS + number * WINDOW_MS)]));
+    const before = { ...learn(emptyMemory(75), windowOf(0, 2)), services: [model(rising)] };
+    expect(learn(before, windowOf(1, 4)).startSeconds).toBeCloseTo(75 + (30 - 75) / 4, 9);
+    expect(learn(before, windowOf(2, 4)).startSeconds).toBe(75);
+    const going = learn(before, windowOf(2, 2));
     expect(going.services[0]).toMatchObject({ service: "backend" });
     expect(going.services[0]?.rising).toBeUndefined();
   });
@@ -227,7 +227,7 @@ describe("a profile whose pods come to run on other nodes", () => {
   const learnt = (windows: readonly Window[], before: readonly ServiceModelMemory[] = []) => {
     let services = before;
     for (const each of windows)
-      services = servicesAfter({ services: [...services] }, lessonOf(windowSet([each])), LOGS);
+      services = servicesAfter({ services: [...services] }, costWindowOf(windowSet([each])), LOGS);
     return services;
   };
   const demand = (services: readonly ServiceModelMemory[]): number =>

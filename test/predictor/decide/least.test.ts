@@ -1,4 +1,4 @@
-import { Least } from "@tradewind/predictor/decide/cost/search/least.ts";
+import { Least } from "@tradewind/predictor/decide/cost/solve/least.ts";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test, vi } from "vitest";
 import { ApplicationCost } from "../../../predictor/decide/cost/price/application-cost.ts";
 import type { ServiceToSize } from "../../../predictor/decide/cost/price/cost-inputs.ts";
-import { cheapest, descend } from "../../../predictor/decide/cost/search/search.ts";
+import { cheapest, descend } from "../../../predictor/decide/cost/solve/cheapest.ts";
 import { Slopes } from "../../../predictor/decide/cost/price/slopes.ts";
 import { costPerHour } from "@tradewind/core/contract/prices.ts";
 import { descendExhaustively, randomApplication } from "./random-cost.ts";

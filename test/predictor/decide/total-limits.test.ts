@@ -1,7 +1,7 @@
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
-import { fitNodes } from "@tradewind/predictor/decide/cost/search/fit-nodes.ts";
-import { Totals } from "@tradewind/predictor/decide/cost/search/limits.ts";
-import { cheapest } from "@tradewind/predictor/decide/cost/search/search.ts";
+import { fitNodes } from "@tradewind/predictor/decide/cost/solve/fit-nodes.ts";
+import { Totals } from "@tradewind/predictor/decide/cost/solve/limits.ts";
+import { cheapest } from "@tradewind/predictor/decide/cost/solve/cheapest.ts";
 import type { ServiceToSize } from "@tradewind/predictor/decide/cost/price/cost-inputs.ts";
 import type { PolicyInputs } from "@tradewind/predictor/decide/inputs.ts";
 import { describe, expect, it } from "vitest";

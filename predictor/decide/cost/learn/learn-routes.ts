@@ -1,5 +1,4 @@
 import type { LatencySummary } from "@tradewind/core/contract/window.ts";
-import { compileFlow, serviceIndex } from "../../../models/route/call-graph.ts";
 import type { FlowGraph, ServiceIndex } from "../../../models/route/call-graph.ts";
 import { P95 } from "../../../models/queue/queue-curve.ts";
 import { LEAST_CALLS } from "../../../models/queue/take-window.ts";
@@ -8,7 +7,8 @@ import { FlowTail } from "../../../models/route/flow-tail.ts";
 import type { Observation } from "../../facts/observation.ts";
 import { chanceOfTail, median } from "../../../models/statistics.ts";
 import { flowTailSeconds } from "../../facts/objective.ts";
-import type { Lesson } from "./lesson.ts";
+import { graphAmong } from "./cost-window.ts";
+import type { CostWindow } from "./cost-window.ts";
 import { ownTailSeconds } from "./percentile.ts";
 import type { CostMemory, RouteMemory } from "./state.ts";
 
@@ -29,48 +29,45 @@ const MOST_SECONDS = 1e9;
 const isMeasurement = (seconds: number): boolean => seconds >= LEAST_SECONDS && seconds <= MOST_SECONDS;
 
 /** Nothing starts, drains or changes its size on the way of the route. */
-function isSteady(services: readonly string[], observations: ReadonlyMap<string, Observation>): boolean {
-  return services.every((service) => {
-    const one = observations.get(service);
-    return one === undefined || !(one.settling || one.draining || one.resizing);
+const isSteady = (services: readonly string[], observations: ReadonlyMap<string, Observation>): boolean =>
+  services.every((service) => {
+    const { draining = false, resizing = false, settling = false } = observations.get(service) ?? {};
+    return !(settling || draining || resizing);
   });
-}
 
 /** What the windows say of each route after one more. */
-export function routesAfter(memory: Pick<CostMemory, "routes">, lesson: Lesson): RouteMemory[] {
-  const { observations, verdict } = lesson;
-  const before = new Map(memory.routes.map((each) => [each.route, each]));
-  const byName = new Map(observations.map((each) => [each.service, each]));
-  const own = measuredOwn(lesson);
-  const seen = new Set(verdict.flows.map(({ flow }) => flow.flow));
-  const learnt = verdict.flows.map(({ flow, isFailing }): RouteMemory => {
-    const known = before.get(flow.flow) ?? emptyRoute(flow.flow);
-    if (flow.latency.count < LEAST_CALLS[P95] || isFailing) return known;
-    const graph = compileFlow(flow, lesson.windowSet, own.index);
-    const had = Object.assign({}, known, visitsOf(graph, lesson));
-    if (!isSteady(flow.services, byName)) return had;
-    const composed = graph === undefined ? 0 : new FlowTail(graph, own.tail, own.meanOverTail).tailSeconds;
-    const measured = flowTailSeconds(flow.latency, lesson.percentile);
-    return isMeasurement(composed) && isMeasurement(measured)
-      ? routeAfter(had, flow.latency, composed, measured)
-      : had;
+export function routesAfter(memory: Pick<CostMemory, "routes">, window: CostWindow): RouteMemory[] {
+  const { application, index, observations, routes } = window;
+  const { percentile } = application.objective;
+  const remembered = new Map(memory.routes.map((route) => [route.route, route]));
+  const observationOf = new Map(observations.map((observation) => [observation.service, observation]));
+  const selfTimes = measuredSelfTimes(window);
+  const measured = routes.map((route): RouteMemory => {
+    const { flow, isFailing } = route;
+    const before = remembered.get(flow.flow) ?? emptyRoute(flow.flow);
+    if (flow.latency.count < LEAST_CALLS[P95] || isFailing) return before;
+    const graph = graphAmong(route, window, (service) => selfTimes.services.has(service));
+    const visited = graph === undefined ? before : { ...before, visits: visitsOf(graph, index) };
+    if (!isSteady(flow.services, observationOf)) return visited;
+    const composed =
+      graph === undefined ? 0 : new FlowTail(graph, selfTimes.tail, selfTimes.meanOverTail).tailSeconds;
+    const tailSeconds = flowTailSeconds(flow.latency, percentile);
+    return isMeasurement(composed) && isMeasurement(tailSeconds)
+      ? routeAfter(visited, flow.latency, composed, tailSeconds)
+      : visited;
   });
-  return [...learnt, ...memory.routes.filter(({ route }) => !seen.has(route))].slice(0, MOST_ROUTES);
+  const names = new Set(routes.map(({ flow }) => flow.flow));
+  return [...measured, ...memory.routes.filter(({ route }) => !names.has(route))].slice(0, MOST_ROUTES);
 }
 
 /** Requests to each service that one request of the route makes; one that failed makes fewer. */
-function visitsOf(
-  graph: FlowGraph | undefined,
-  { windowSet: { windows } }: Lesson,
-): Pick<RouteMemory, "visits"> {
-  if (graph === undefined) return {};
-  const visits = new Map<string, number>();
-  for (const [node, perRequest] of graph.visits.entries()) {
-    const { service } = windows[graph.serviceOf[node] ?? 0] ?? {};
-    if (service !== undefined) visits.set(service, (visits.get(service) ?? 0) + perRequest);
+function visitsOf({ serviceOf, visits }: FlowGraph, { names }: ServiceIndex): RouteMemory["visits"] {
+  const byService = new Map<string, number>();
+  for (const [node, perRequest] of visits.entries()) {
+    const service = names[serviceOf[node] ?? 0] ?? "";
+    byService.set(service, (byService.get(service) ?? 0) + perRequest);
   }
-  const known = [...visits].map(([service, perRequest]) => ({ service, perRequest }));
-  return { visits: known.slice(0, MOST_VISITED) };
+  return [...byService].map(([service, perRequest]) => ({ service, perRequest })).slice(0, MOST_VISITED);
 }
 
 const emptyRoute = (route: string): RouteMemory => ({
@@ -82,23 +79,26 @@ const emptyRoute = (route: string): RouteMemory => ({
   square: UNSEEN_ERROR ** 2,
 });
 
-interface MeasuredOwn {
-  readonly index: ServiceIndex;
+/** Self times as measured, by service number. */
+interface MeasuredSelfTimes {
+  /** Those that have a window. */
+  readonly services: ReadonlySet<string>;
+  /** At the percentile that the models predict, seconds; 0 where it is not known. */
   readonly tail: Float64Array;
   readonly meanOverTail: Float64Array;
 }
 
-/** Of all services of the window: some on the way have no workload. At the percentile that the models predict. */
-function measuredOwn({ percentile, windowSet: { windows } }: Lesson): MeasuredOwn {
-  const tail = Float64Array.from(windows, ({ ownLatency }) => ownTailSeconds(ownLatency, percentile) ?? 0);
-  return {
-    index: serviceIndex(windows.map(({ service }) => service)),
-    tail,
-    meanOverTail: Float64Array.from(windows, ({ ownLatency }, at) => {
-      const seconds = tail[at] ?? 0;
-      return ownLatency !== undefined && seconds > 0 ? Math.min(1, ownLatency.meanSeconds / seconds) : 1;
-    }),
-  };
+function measuredSelfTimes({ application, index, windows }: CostWindow): MeasuredSelfTimes {
+  const tail = new Float64Array(index.names.length);
+  const meanOverTail = new Float64Array(index.names.length).fill(1);
+  for (const { ownLatency, service } of windows) {
+    const seconds = ownTailSeconds(ownLatency, application.objective.percentile) ?? 0;
+    const number = index.numberOf.get(service) ?? 0;
+    tail[number] = seconds;
+    if (ownLatency !== undefined && seconds > 0)
+      meanOverTail[number] = Math.min(1, ownLatency.meanSeconds / seconds);
+  }
+  return { services: new Set(windows.map(({ service }) => service)), tail, meanOverTail };
 }
 
 /** Standard deviation of ln(latency) of a route's requests, by two of their percentiles. */
@@ -110,25 +110,25 @@ export const spreadOf = ({ p50Seconds, p95Seconds }: LatencySummary): number =>
  * @param measured tail of the route, seconds
  */
 function routeAfter(
-  had: RouteMemory,
+  before: RouteMemory,
   latency: LatencySummary,
   composed: number,
   measured: number,
 ): RouteMemory {
   const spread = spreadOf(latency);
-  const isKept = had.windows < 2 * EVERY || had.windows % EVERY === 0;
+  const isKept = before.windows < 2 * EVERY || before.windows % EVERY === 0;
   const kept = (values: readonly number[], value: number): number[] =>
     isKept ? [...values, value].slice(-MOST_EXCESSES) : [...values];
-  const { excessSeconds, factor } = excessOf(had);
+  const { excessSeconds, factor } = excessOf(before);
   const error =
     Math.log(measured / (factor * composed + excessSeconds)) ** 2 - chanceOfTail(latency.count) ** 2;
   return {
-    ...had,
-    windows: had.windows + 1,
-    excessSeconds: kept(had.excessSeconds, measured - composed),
-    excessRatios: kept(had.excessRatios, measured / composed),
-    spread: had.spread === 0 ? spread : had.spread + ROUTE_SHARE * (spread - had.spread),
-    square: Math.max(0, had.square + ROUTE_SHARE * (error - had.square)),
+    ...before,
+    windows: before.windows + 1,
+    excessSeconds: kept(before.excessSeconds, measured - composed),
+    excessRatios: kept(before.excessRatios, measured / composed),
+    spread: before.spread === 0 ? spread : before.spread + ROUTE_SHARE * (spread - before.spread),
+    square: Math.max(0, before.square + ROUTE_SHARE * (error - before.square)),
   };
 }
 

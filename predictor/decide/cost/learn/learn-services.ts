@@ -8,62 +8,61 @@ import { emptyProfile, track, withDemand } from "../../../models/queue/tracked-p
 import type { ProfileObservation, ProfileState } from "../../../models/queue/tracked-profile.ts";
 import { costOfMix, mixOf } from "../../../nodes/class-mix.ts";
 import type { ClassLogs } from "../../../nodes/class-mix.ts";
-import type { Lesson } from "./lesson.ts";
+import { callsAfter } from "./calls.ts";
+import type { CostWindow } from "./cost-window.ts";
 import type { CostSettings } from "../../facts/cost-settings.ts";
 import { isSaturated } from "../../facts/need.ts";
 import type { Observation } from "../../facts/observation.ts";
-import { mostStartSeconds, risingAfter } from "./starts.ts";
+import { withoutStarted } from "./starts.ts";
 import type { CostMemory, ServiceModelMemory } from "./state.ts";
 import { warmUpAfter } from "./warm-up.ts";
 
 /** What the windows say of each service after one more. */
 export function servicesAfter(
   memory: Pick<CostMemory, "services">,
-  lesson: Lesson,
+  costWindow: CostWindow,
   classLogs: ClassLogs,
 ): ServiceModelMemory[] {
-  const before = new Map(memory.services.map((each) => [each.service, each]));
-  return lesson.observations.map((observation) => {
+  const remembered = new Map(memory.services.map((model) => [model.service, model]));
+  const callsOf = callsAfter(costWindow, memory.services);
+  const {
+    endMs,
+    settings: { cost },
+  } = costWindow;
+  return costWindow.observations.map((observation) => {
     const { service, window } = observation;
-    const known = before.get(service) ?? { service, profile: emptyProfile(), windows: 0 };
-    const calls = lesson.calls?.get(service);
-    const had = calls === undefined ? known : { ...known, calls };
-    if (window === undefined || window.missing !== undefined) return withoutStarted(had, window, lesson);
-    const moved = onNodesOf(had, window, classLogs);
-    return serviceAfter(moved, window, lesson, isTurningAway(observation, lesson));
+    const known = remembered.get(service) ?? { service, profile: emptyProfile(), windows: 0 };
+    const calls = callsOf.get(service);
+    const before = withoutStarted(calls === undefined ? known : { ...known, calls }, window, endMs, cost);
+    if (window === undefined || window.missing !== undefined) return before;
+    const isUntypical = isTurningAway(observation, costWindow.application.objective);
+    return serviceAfter(onNodesOf(before, window, classLogs), window, cost, isUntypical);
   });
 }
 
 /**
- * Its profile as that of requests on the nodes of its pods now: where pods came or went on faster or slower nodes, a request takes
- * more or less of the CPU than before by what is known of those nodes. What is learnt is so the demand on the reference class.
+ * The profile on the nodes of its pods now. Where pods came or went on faster or slower nodes a request takes more or less CPU,
+ * by the measured speeds. So what is learnt is the demand on the reference class.
  */
-function onNodesOf(had: ServiceModelMemory, window: Window, classLogs: ClassLogs): ServiceModelMemory {
+function onNodesOf(model: ServiceModelMemory, window: Window, classLogs: ClassLogs): ServiceModelMemory {
   const mix = mixOf(window);
-  const { onClasses: _before, ...rest } = had;
-  if (mix.size === 0) return had.onClasses === undefined ? had : rest;
-  const before = new Map(Object.entries(had.onClasses ?? {}));
-  const log = before.size === 0 ? 0 : Math.log(costOfMix(mix, classLogs) / costOfMix(before, classLogs));
-  return { ...rest, profile: withDemand(had.profile, log), onClasses: Object.fromEntries(mix) };
+  const { onClasses: _before, ...rest } = model;
+  if (mix.size === 0) return model.onClasses === undefined ? model : rest;
+  const mixBefore = new Map(Object.entries(model.onClasses ?? {}));
+  const log =
+    mixBefore.size === 0 ? 0 : Math.log(costOfMix(mix, classLogs) / costOfMix(mixBefore, classLogs));
+  return { ...rest, profile: withDemand(model.profile, log), onClasses: Object.fromEntries(mix) };
 }
 
-/** Without the note of replicas that start, once that is over, see {@link risingAfter}: this is known whatever else is missing. */
-function withoutStarted(
-  had: ServiceModelMemory,
-  window: Window | undefined,
-  { settings, windowSet }: Lesson,
-): ServiceModelMemory {
-  const { rising, ...rest } = had;
-  const mostSeconds = mostStartSeconds(settings);
-  return risingAfter(rising, window, { endMs: windowSet.endMs, mostSeconds }) === undefined ? rest : had;
-}
-
-/** Its requests are no usual ones: most of them fail, or it is full and fails some, of which nobody knows how much of their work was done. */
-const isTurningAway = ({ demand, window }: Observation, { percentile }: Lesson): boolean =>
+/** Most of its requests fail, or it is full and fails some: how much of their work was done is not known. */
+const isTurningAway = (
+  { demand, window }: Observation,
+  { percentile }: { readonly percentile: number },
+): boolean =>
   isFailing(window) ||
   (demand !== undefined && isSaturated(demand) && (window?.errorRatio ?? 0) > 1 - percentile);
 
-/** Its median request fails: what a window says of times and CPU is said of failures. */
+/** The median request fails: times and CPU of the window are those of failures. */
 export const isFailing = (window: Pick<Window, "errorRatio"> | undefined): boolean =>
   (window?.errorRatio ?? 0) > 0.5;
 
@@ -74,39 +73,40 @@ const DEPLOYED_SHARE = 0.5;
 export const revisionOf = ({ newestRevisionShare = 1, revision }: Window): string | undefined =>
   newestRevisionShare >= DEPLOYED_SHARE ? revision : undefined;
 
+/** @param isUntypical the window says nothing of usual requests */
 function serviceAfter(
-  had: ServiceModelMemory,
+  model: ServiceModelMemory,
   window: Window,
-  lesson: Lesson,
+  { standSeconds, youngSeconds }: CostSettings,
   isUntypical: boolean,
 ): ServiceModelMemory {
   const containers = mainContainers(window);
-  const revision = revisionOf(window) ?? had.revision;
-  const isAfterDeploy = had.revision !== undefined && revision !== had.revision;
-  const observation = profileObservation(window, isAfterDeploy, lesson.settings);
-  const warmUpFactor = warmUpAfter(had.warmUpFactor, window, 1e3 * lesson.settings.youngSeconds);
-  const killedMs = containers.some(({ oomKills = 0 }) => oomKills > 0) ? window.endMs : had.killedMs;
-  const { rising } = withoutStarted(had, window, lesson);
+  const revision = revisionOf(window) ?? model.revision;
+  const isAfterDeploy = model.revision !== undefined && revision !== model.revision;
+  const observation = profileObservation(window, isAfterDeploy, { youngSeconds });
+  const killedMs = containers.some(({ oomKills = 0 }) => oomKills > 0) ? window.endMs : model.killedMs;
   const isTaken = observation !== undefined && !isUntypical;
-  const bursts = burstsAfter(isAfterDeploy ? undefined : had.bursts, throttledContainers(window));
+  const profile = isTaken ? tracked(model.profile, observation) : model.profile;
+  const warmUpFactor = warmUpAfter(model.warmUpFactor, window, 1e3 * youngSeconds);
+  const bursts = burstsAfter(isAfterDeploy ? undefined : model.bursts, throttledContainers(window));
   // A deploy is one to the first window of it that is taken in.
-  const learnt = isTaken ? revision : had.revision;
+  const learnt = isTaken ? revision : model.revision;
   return {
-    service: had.service,
-    profile: isTaken ? tracked(had.profile, observation) : had.profile,
-    windows: had.windows + 1,
-    surroundings: hold(had.surroundings, surroundingsOf(window), {
+    service: model.service,
+    profile,
+    windows: model.windows + 1,
+    surroundings: hold(model.surroundings, surroundingsOf(window), {
       atMs: window.endMs,
-      holdMs: 1e3 * lesson.settings.standSeconds,
+      holdMs: 1e3 * standSeconds,
     }),
-    ...(had.calls && { calls: had.calls }),
+    ...(model.calls && { calls: model.calls }),
     ...(learnt !== undefined && { revision: learnt }),
     ...(warmUpFactor !== undefined && { warmUpFactor }),
     ...(killedMs !== undefined && { killedMs }),
-    ...(rising && { rising }),
+    ...(model.rising && { rising: model.rising }),
     ...(bursts && { bursts }),
-    ...(had.grownAtLimit && { grownAtLimit: had.grownAtLimit }),
-    ...(had.onClasses && { onClasses: had.onClasses }),
+    ...(model.grownAtLimit && { grownAtLimit: model.grownAtLimit }),
+    ...(model.onClasses && { onClasses: model.onClasses }),
   };
 }
 
@@ -126,10 +126,10 @@ const throttledContainers = (window: Window): ThrottledContainer[] =>
   );
 
 /** The profile after a window; without it where its numbers are so far off that the filter overflows. */
-function tracked(before: ProfileState, observation: ProfileObservation): ProfileState {
-  const after = track(before, observation);
+function tracked(profile: ProfileState, observation: ProfileObservation): ProfileState {
+  const after = track(profile, observation);
   const isFinite = [...after.means, ...after.covariances, after.weights, after.residuals].every(areFinite);
-  return isFinite ? after : before;
+  return isFinite ? after : profile;
 }
 
 const areFinite = (numbers: readonly number[]): boolean => numbers.every((each) => Number.isFinite(each));

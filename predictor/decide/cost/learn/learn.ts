@@ -1,38 +1,46 @@
-import { routesAfter } from "./learn-routes.ts";
 import { logsOf, speedsAfter } from "../../../nodes/class-speeds.ts";
+import { arrivalsPerSecond } from "./cost-window.ts";
+import type { CostWindow } from "./cost-window.ts";
+import { routesAfter } from "./learn-routes.ts";
 import { servicesAfter } from "./learn-services.ts";
 import { observeLoad } from "./outlook.ts";
 import { mostStartSeconds, startSecondsAfter, withoutRises } from "./starts.ts";
-import type { Lesson } from "./lesson.ts";
+import { emptyMemory } from "./state.ts";
 import type { CostMemory } from "./state.ts";
 
-/** What the models know after one more window. */
-export function learn(before: CostMemory, lesson: Lesson): CostMemory {
-  const { arrivalsPerSecond, isComplete, observations, settings, verdict, windowSet } = lesson;
-  const { endMs, startMs } = windowSet;
-  const isNext = before.windowEndMs !== undefined && startMs <= before.windowEndMs;
-  const memory = isNext ? before : { ...before, services: withoutRises(before.services) };
-  const count = verdict.flows.reduce((sum, { calls }) => sum + calls, 0);
-  const isFailing = verdict.flows.some((each) => each.isFailing);
-  const point = { endMs, perSecond: arrivalsPerSecond, count, ...(isFailing && { isFailing }) };
-  const isSeen = isComplete && arrivalsPerSecond > 0;
-  const classSpeeds = settings.nodeSpeeds
-    ? speedsAfter(memory.classSpeeds, windowSet.windows, 1e3 * settings.youngSeconds)
+/** What models have learnt after one more window. @param before undefined before the first */
+export function learn(before: CostMemory | undefined, window: CostWindow): CostMemory {
+  const { endMs, missing, observations, settings, startMs } = window;
+  const memory = continued(before ?? emptyMemory(settings.cost.startSeconds), startMs);
+  const youngMs = 1e3 * settings.cost.youngSeconds;
+  const classSpeeds = settings.cost.nodeSpeeds
+    ? speedsAfter(memory.classSpeeds, window.windows, youngMs)
     : undefined;
-  const services = servicesAfter(memory, lesson, logsOf(classSpeeds));
-  const mostSeconds = mostStartSeconds(settings);
+  const services = servicesAfter(memory, window, logsOf(classSpeeds));
+  const mostSeconds = mostStartSeconds(settings.cost);
   return {
     windowEndMs: endMs,
     startSeconds: startSecondsAfter(memory, services, { endMs, mostSeconds }, observations),
-    outlook: isSeen
-      ? observeLoad(memory.outlook, point, {
-          windowMs: endMs - startMs,
-          horizonMs: 1e3 * memory.startSeconds,
-          holdMs: 1e3 * settings.standSeconds,
-        })
-      : memory.outlook,
-    routes: isComplete ? routesAfter(memory, lesson) : memory.routes,
+    outlook: outlookAfter(memory, window),
+    routes: missing === undefined ? routesAfter(memory, window) : memory.routes,
     services,
     ...(classSpeeds && { classSpeeds }),
   };
+}
+
+/** Starts of replicas are not timed across windows that are missing. */
+const continued = (memory: CostMemory, startMs: number): CostMemory =>
+  memory.windowEndMs !== undefined && startMs <= memory.windowEndMs
+    ? memory
+    : { ...memory, services: withoutRises(memory.services) };
+
+function outlookAfter({ outlook, startSeconds }: CostMemory, window: CostWindow): CostMemory["outlook"] {
+  const { endMs, missing, settings, startMs, verdict } = window;
+  const perSecond = arrivalsPerSecond(window);
+  if (missing !== undefined || !(perSecond > 0)) return outlook;
+  const count = verdict.flows.reduce((sum, { calls }) => sum + calls, 0);
+  const isFailing = verdict.flows.some((route) => route.isFailing);
+  const load = { endMs, perSecond, count, ...(isFailing && { isFailing }) };
+  const holdMs = 1e3 * settings.cost.standSeconds;
+  return observeLoad(outlook, load, { windowMs: endMs - startMs, horizonMs: 1e3 * startSeconds, holdMs });
 }

@@ -9,11 +9,11 @@ type Rising = NonNullable<ServiceModelMemory["rising"]>;
 /** Weight of the newest start in what is learnt of starts: there are few of them. */
 export const START_SHARE = 0.25;
 
-/** A start that takes longer, in seconds, is none: the cluster is full, or nobody carries out what is decided. */
+/** Starts longer than this are ignored, seconds: the cluster is full or the decision is not applied. */
 export const mostStartSeconds = ({ standSeconds }: Pick<CostSettings, "standSeconds">): number =>
   2 * standSeconds;
 
-/** The models without notes of replicas that start: after windows that nobody saw it is not known when those served. */
+/** The models without notes of replicas that start: after missing windows it is not known when they began to serve. */
 export const withoutRises = (services: readonly ServiceModelMemory[]): ServiceModelMemory[] =>
   services.map(({ rising: _rising, ...rest }) => rest);
 
@@ -22,34 +22,39 @@ const isAsked = ({ replicas }: Rising, window: Window | undefined): boolean =>
   (window?.replicasWanted ?? 0) >= replicas;
 
 /**
- * The note of replicas that start, after one more window: gone once so many are ready, or where the platform has not asked for them in
- * all the time that a start may take. What it takes up later is no long start.
+ * The model without the note of replicas that start, once that many are ready, or where the platform has not asked for them within the
+ * longest start. If it asks later, that is no long start. This is known whatever else is missing.
  * @param endMs of the window
  */
-export function risingAfter(
-  rising: Rising | undefined,
+export function withoutStarted(
+  model: ServiceModelMemory,
   window: Window | undefined,
-  { endMs, mostSeconds }: { readonly endMs: number; readonly mostSeconds: number },
-): Rising | undefined {
-  if (rising === undefined || (window?.replicasReady ?? 0) >= rising.replicas) return undefined;
-  return endMs - rising.sinceMs > 1e3 * mostSeconds && !isAsked(rising, window) ? undefined : rising;
+  endMs: number,
+  settings: CostSettings,
+): ServiceModelMemory {
+  const { rising, ...withoutRise } = model;
+  if (rising === undefined || (window?.replicasReady ?? 0) >= rising.replicas) return withoutRise;
+  const isOver = endMs - rising.sinceMs > 1e3 * mostStartSeconds(settings);
+  return isOver && !isAsked(rising, window) ? withoutRise : model;
 }
 
 /**
- * A start that is over counts with its length; one that takes longer than any before says so at once, if the platform asks for those
- * replicas and none of them waits for room on a node: nobody knows when that comes.
- * @param mostSeconds one that goes on longer counts as so long, and one that took longer teaches nothing
+ * How long starts take, seconds. A finished start counts with {@link START_SHARE}. One that goes on longer than this raises it at once, if
+ * the platform asks for the replicas and none of them waits for a node.
+ * @param mostSeconds longest start: one that goes on longer counts with this, and one that took longer does not count
  */
 export function startSecondsAfter(
-  { services: before, startSeconds }: Pick<CostMemory, "services" | "startSeconds">,
-  after: readonly ServiceModelMemory[],
+  { services: modelsBefore, startSeconds }: Pick<CostMemory, "services" | "startSeconds">,
+  modelsAfter: readonly ServiceModelMemory[],
   { endMs, mostSeconds }: { readonly endMs: number; readonly mostSeconds: number },
   observations: readonly Observation[],
 ): number {
-  const still = new Set(after.flatMap(({ rising, service }) => (rising === undefined ? [] : [service])));
+  const still = new Set(
+    modelsAfter.flatMap(({ rising, service }) => (rising === undefined ? [] : [service])),
+  );
   const byName = new Map(observations.map((each) => [each.service, each]));
   let seconds = startSeconds;
-  for (const { rising, service } of before) {
+  for (const { rising, service } of modelsBefore) {
     if (rising === undefined) continue;
     const elapsed = (endMs - rising.sinceMs) / 1e3;
     const { unscheduled = 0, window } = byName.get(service) ?? {};
@@ -61,8 +66,8 @@ export function startSecondsAfter(
 }
 
 /**
- * Notes the services for which more replicas have been decided on than run or are asked for: those that the platform has not taken away
- * yet need no start.
+ * Notes services of which more replicas were decided on than run or are asked for. Replicas that the platform has not removed yet need no
+ * start.
  */
 export function withRises(
   services: readonly ServiceModelMemory[],
@@ -71,16 +76,16 @@ export function withRises(
   endMs: number,
 ): ServiceModelMemory[] {
   const byName = new Map(observations.map((each) => [each.service, each]));
-  return services.map((each) => {
-    const { rising, ...rest } = each;
-    const replicas = targets.get(each.service)?.replicas ?? 0;
-    const { baseReplicas = replicas, readyReplicas, window } = byName.get(each.service) ?? {};
+  return services.map((model) => {
+    const { rising, ...withoutRise } = model;
+    const replicas = targets.get(model.service)?.replicas ?? 0;
+    const { baseReplicas = replicas, readyReplicas, window } = byName.get(model.service) ?? {};
     if (replicas > baseReplicas && readyReplicas !== undefined) {
       const running = Math.max(readyReplicas, window?.replicasWanted ?? 0);
       return rising === undefined && replicas > running
-        ? { ...rest, rising: { sinceMs: endMs, replicas } }
-        : each;
+        ? { ...withoutRise, rising: { sinceMs: endMs, replicas } }
+        : model;
     }
-    return rising === undefined || replicas < rising.replicas ? rest : each;
+    return rising === undefined || replicas < rising.replicas ? withoutRise : model;
   });
 }

@@ -76,27 +76,27 @@ export function emptyMemory(startSeconds: number): CostMemory {
 }
 
 /** The memory after the wall clock was set, with all its times moved. */
-export function shiftMemory(memory: CostMemory, at: (ms: number) => number): CostMemory {
+export function shiftMemory(memory: CostMemory, moved: (ms: number) => number): CostMemory {
   const { outlook, services, windowEndMs } = memory;
   return {
     ...memory,
-    ...(windowEndMs !== undefined && { windowEndMs: at(windowEndMs) }),
+    ...(windowEndMs !== undefined && { windowEndMs: moved(windowEndMs) }),
     outlook: {
       ...outlook,
       foresight: outlook.foresight.map((each) => ({
         ...each,
-        series: { ...each.series, endMs: each.series.endMs > 0 ? at(each.series.endMs) : 0 },
+        series: { ...each.series, endMs: each.series.endMs > 0 ? moved(each.series.endMs) : 0 },
       })),
-      points: outlook.points.map((each) => Object.assign({}, each, { endMs: at(each.endMs) })),
+      points: outlook.points.map((each) => Object.assign({}, each, { endMs: moved(each.endMs) })),
     },
     services: services.map((each) => {
       const { grownAtLimit, killedMs, profile, rising, surroundings } = each;
       return Object.assign({}, each, {
-        profile: profile.atMs === undefined ? profile : { ...profile, atMs: at(profile.atMs) },
-        ...(surroundings && { surroundings: shiftHeld(surroundings, at) }),
-        ...(killedMs !== undefined && { killedMs: at(killedMs) }),
-        ...(grownAtLimit && { grownAtLimit: { ...grownAtLimit, atMs: at(grownAtLimit.atMs) } }),
-        ...(rising && { rising: { sinceMs: at(rising.sinceMs), replicas: rising.replicas } }),
+        profile: profile.atMs === undefined ? profile : { ...profile, atMs: moved(profile.atMs) },
+        ...(surroundings && { surroundings: shiftHeld(surroundings, moved) }),
+        ...(killedMs !== undefined && { killedMs: moved(killedMs) }),
+        ...(grownAtLimit && { grownAtLimit: { ...grownAtLimit, atMs: moved(grownAtLimit.atMs) } }),
+        ...(rising && { rising: { sinceMs: moved(rising.sinceMs), replicas: rising.replicas } }),
       });
     }),
   };

@@ -5,7 +5,7 @@ import { START_SHARE } from "./starts.ts";
 
 /** New processes with just-in-time compilation use two to four times the CPU a request; more is taken for chance. */
 const MOST_FACTOR = 10;
-/** Until a start has been seen new processes are taken to use so many times the CPU a request, as with just-in-time compilation. */
+/** CPU a request of a new container over that of others, until a start was measured: just-in-time compilation takes two to four. */
 export const UNSEEN_WARM_UP = 2;
 
 /**
@@ -14,8 +14,12 @@ export const UNSEEN_WARM_UP = 2;
  * young container that is full says how much it is at least. During a rolling update nothing is known: the young ones are another program.
  * Undefined before.
  */
-export function warmUpAfter(had: number | undefined, window: Window, youngMs: number): number | undefined {
-  if ((window.newestRevisionShare ?? 1) < 1) return had;
+export function warmUpAfter(
+  factorBefore: number | undefined,
+  window: Window,
+  youngMs: number,
+): number | undefined {
+  if ((window.newestRevisionShare ?? 1) < 1) return factorBefore;
   const young: number[] = [];
   const grown: number[] = [];
   let [isYoungFull, isGrownFull] = [false, false];
@@ -32,8 +36,10 @@ export function warmUpAfter(had: number | undefined, window: Window, youngMs: nu
     }
   }
   const [ofYoung = 0, ofGrown = 0] = [meanOfKnown(young), meanOfKnown(grown)];
-  if (isGrownFull || !(ofYoung > 0) || !(ofGrown > 0)) return had;
+  if (isGrownFull || !(ofYoung > 0) || !(ofGrown > 0)) return factorBefore;
   const factor = Math.min(MOST_FACTOR, Math.max(1, ofYoung / ofGrown));
-  if (had === undefined) return factor;
-  return isYoungFull && factor < had ? had : had + START_SHARE * (factor - had);
+  if (factorBefore === undefined) return factor;
+  return isYoungFull && factor < factorBefore
+    ? factorBefore
+    : factorBefore + START_SHARE * (factor - factorBefore);
 }

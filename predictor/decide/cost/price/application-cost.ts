@@ -7,16 +7,16 @@ import type { SizedTail, SizedTails } from "./own-tails.ts";
 import { expectedLoss, lossByTail, shareOver } from "./route-cost.ts";
 import { loadPerContainer, SizePrices, weightedLoss } from "./size-prices.ts";
 
-/** What the sizes of an application cost an hour: their price, what is missed of the objective, and what changes to them cost. */
+/** What the sizes of an application cost an hour: their price, requests over the objective, and changes of size. */
 export class ApplicationCost {
   readonly services: readonly ServiceToSize[];
   private readonly routes: readonly RouteToHold[];
   private readonly options: CostOptions;
   private readonly sizes: Size[];
   /** Price per hour of the size of each service. */
-  private readonly billed: Float64Array;
-  /** {@link priceOf} of the sizes; NaN: not worked out. */
-  private readonly paid: Float64Array;
+  private readonly sizePrices: Float64Array;
+  /** {@link priceOf} of the sizes; NaN: to be worked out. */
+  private readonly fullPrices: Float64Array;
   /** By load point, then route. Load points of the same load share theirs. */
   private readonly tails: readonly (readonly FlowTail[])[];
   /** The first load point of each load. */
@@ -28,7 +28,7 @@ export class ApplicationCost {
   /** Expected loss of a request of each route. */
   private readonly loss: Float64Array;
   private readonly gradient: Float64Array;
-  /** Routes of which a service has changed its size since they were worked out. */
+  /** 1 for routes of which a service has changed its size since {@link loss} and {@link routeSigma} were worked out. */
   private readonly stale: Uint8Array;
   private readonly owns: OwnTails;
   private readonly prices: SizePrices;
@@ -45,8 +45,8 @@ export class ApplicationCost {
     this.routes = routes;
     this.options = options;
     this.sizes = services.map(({ base }) => base);
-    this.billed = Float64Array.from(this.sizes, (size) => costPerHour(size, options.prices));
-    this.paid = new Float64Array(services.length).fill(Number.NaN);
+    this.sizePrices = Float64Array.from(this.sizes, (size) => costPerHour(size, options.prices));
+    this.fullPrices = new Float64Array(services.length).fill(Number.NaN);
     this.ownSigma = new Float64Array(services.length);
     this.routeSigma = new Float64Array(routes.length);
     this.gradient = new Float64Array(services.length);
@@ -72,8 +72,8 @@ export class ApplicationCost {
   set(service: number, size: Size): void {
     const before = this.sizeOf(service);
     this.sizes[service] = size;
-    this.billed[service] = costPerHour(size, this.options.prices);
-    this.paid[service] = Number.NaN;
+    this.sizePrices[service] = costPerHour(size, this.options.prices);
+    this.fullPrices[service] = Number.NaN;
     if (before.replicas === size.replicas && before.cpuCores === size.cpuCores) return;
     const own = this.owns.at(service, size);
     this.put(service, own);
@@ -81,7 +81,7 @@ export class ApplicationCost {
     for (const route of this.routesOf[service] ?? []) this.stale[route] = 1;
   }
 
-  /** Price per hour, with what is missed and what changes cost. */
+  /** Price per hour of the sizes, of requests over the objective and of changes. */
   total(): number {
     const { missPerHour } = this.options;
     let cost = 0;
@@ -93,7 +93,8 @@ export class ApplicationCost {
   /** Price per hour of the sizes alone. */
   bill(): number {
     let sum = 0;
-    for (let service = 0; service < this.billed.length; service += 1) sum += this.billed[service] as number;
+    for (let service = 0; service < this.sizePrices.length; service += 1)
+      sum += this.sizePrices[service] as number;
     return sum;
   }
 
@@ -205,9 +206,9 @@ export class ApplicationCost {
   }
 
   routeOf(route: number): RouteToHold {
-    const each = this.routes[route];
-    if (each === undefined) throw new RangeError(`there is no route ${route}`);
-    return each;
+    const held = this.routes[route];
+    if (held === undefined) throw new RangeError(`there is no route ${route}`);
+    return held;
   }
 
   /** {@link tailOf} at the median load if a service's self-time tail were another, all else as it is. */
@@ -217,15 +218,15 @@ export class ApplicationCost {
   }
 
   /**
-   * Adds `d {@link tailOf} / d self-time tail` of each service of a route at the median load to `out`, by service number.
+   * Adds `d {@link tailOf} / d self-time tail` of each service of a route at the median load to `slopes`, by service number.
    * @param ownTails of services that are supposed to take another time, seconds, by service number; 0: as they are
    */
-  addTailSlopes(route: number, out: Float64Array, ownTails: readonly number[] = []): void {
+  addTailSlopes(route: number, slopes: Float64Array, ownTails: readonly number[] = []): void {
     const tail = this.tails[0]?.[route];
     if (tail === undefined) return;
     const before = ownTails.map((_, service) => tail.ownTailOf(service));
     for (const [service, seconds] of ownTails.entries()) if (seconds > 0) tail.setOwnTail(service, seconds);
-    tail.addGradient(this.routeOf(route).factor, out);
+    tail.addGradient(this.routeOf(route).factor, slopes);
     for (const [service, seconds] of before.entries()) tail.setOwnTail(service, seconds);
   }
 
@@ -244,7 +245,7 @@ export class ApplicationCost {
     return this.owns.tailsAt(service, size);
   }
 
-  /** The same if they have been worked out before. */
+  /** The same if they have been worked out before; undefined otherwise. */
   knownOwnTailsAt(service: number, size: Size): SizedTail | undefined {
     return this.owns.find(service, size);
   }
@@ -254,24 +255,22 @@ export class ApplicationCost {
     return this.options.missPerHour * this.missOf(route);
   }
 
-  /** Adds `d total / d self-time tail` of each service by way of one route at one load point to `out`, by service number. */
-  addSlopes(route: number, load: number, out: Float64Array): void {
+  /** Adds `d total / d self-time tail` of each service by way of one route at one load point to `slopes`, by service number. */
+  addSlopes(route: number, load: number, slopes: Float64Array): void {
     const { factor = 1, objectiveSeconds = 1, spread = 1 } = this.routes[route] ?? {};
     const { loads, missPerHour, quantile } = this.options;
     const sigma = this.sigmaOf(route);
     const tailSeconds = this.tailOf(route, load);
     const byTail = lossByTail({ tailSeconds, quantile, spread, sigma }, objectiveSeconds);
     const weight = missPerHour * this.weighted(route, (loads[load]?.weight ?? 0) * byTail * factor);
-    if (weight > 0) this.tails[load]?.[route]?.addGradient(weight, out);
+    if (weight > 0) this.tails[load]?.[route]?.addGradient(weight, slopes);
   }
 
   /** {@link priceOf} of the size that it has. */
   paidFor(service: number): number {
-    const known = this.paid[service] as number;
-    if (!Number.isNaN(known)) return known;
-    const price = this.priceOf(service, this.sizeOf(service));
-    this.paid[service] = price;
-    return price;
+    if (Number.isNaN(this.fullPrices[service]))
+      this.fullPrices[service] = this.priceOf(service, this.sizeOf(service));
+    return this.fullPrices[service] as number;
   }
 
   /** Price per hour of a size and of the change to it, with what requests to containers that warm up miss. */
@@ -306,7 +305,7 @@ export class ApplicationCost {
   }
 
   /** Mean over the loads that may come. */
-  private expected(route: number, of: typeof shareOver): number {
+  private expected(route: number, measure: typeof shareOver): number {
     const { objectiveSeconds = 1, spread = 1 } = this.routes[route] ?? {};
     const { loads, quantile } = this.options;
     const sigma = this.sigmaOf(route);
@@ -314,7 +313,7 @@ export class ApplicationCost {
     for (let load = 0; load < loads.length; load += 1) {
       const { weight = 0 } = loads[load] ?? {};
       const tailSeconds = this.tailOf(route, load);
-      sum += weight * of({ tailSeconds, quantile, spread, sigma }, objectiveSeconds);
+      sum += weight * measure({ tailSeconds, quantile, spread, sigma }, objectiveSeconds);
     }
     return sum;
   }
@@ -336,15 +335,15 @@ export class ApplicationCost {
   }
 
   private tailsAt(load: number): FlowTail[] {
-    const own = new Float64Array(this.services.length);
+    const ownTail = new Float64Array(this.services.length);
     const meanOverTail = new Float64Array(this.services.length);
-    for (const at of this.services.keys()) {
-      const sized = this.owns.at(at, this.sizeOf(at));
-      own[at] = sized.tailSeconds[load] ?? 0;
-      meanOverTail[at] = sized.meanOverTail[load] ?? 1;
-      this.ownSigma[at] = sized.sigma;
+    for (const service of this.services.keys()) {
+      const sized = this.owns.at(service, this.sizeOf(service));
+      ownTail[service] = sized.tailSeconds[load] ?? 0;
+      meanOverTail[service] = sized.meanOverTail[load] ?? 1;
+      this.ownSigma[service] = sized.sigma;
     }
-    return this.routes.map(({ graph }) => new FlowTail(graph, own, meanOverTail));
+    return this.routes.map(({ graph }) => new FlowTail(graph, ownTail, meanOverTail));
   }
 
   /** Composes the routes through a service with these self times. */

@@ -22,22 +22,23 @@ export function cheapestCores(
   cost: ApplicationCost,
   bounds: ReadonlyMap<number, CoresBounds>,
 ): ReadonlyMap<number, number> {
-  const decided = new Map([...bounds.keys()].map((at) => [at, cost.sizeOf(at)]));
-  const walks = new Map([...bounds.keys()].map((at): [number, Walk] => [at, { factor: 1 / STEP, steps: 0 }]));
+  const services = [...bounds.keys()];
+  const decided = new Map(services.map((service) => [service, cost.sizeOf(service)]));
+  const walks = new Map(services.map((service): [number, Walk] => [service, { factor: 1 / STEP, steps: 0 }]));
   while (walks.size > 0) {
-    for (const [at, walk] of walks) {
-      const between = bounds.get(at);
-      const next = between && nextOf(cost, at, walk, between);
+    for (const [service, walk] of walks) {
+      const serviceBounds = bounds.get(service);
+      const next = serviceBounds && nextOf(cost, service, walk, serviceBounds);
       if (next === undefined) {
-        walks.delete(at);
+        walks.delete(service);
         continue;
       }
-      cost.set(at, next.size);
-      walks.set(at, next.walk);
+      cost.set(service, next.size);
+      walks.set(service, next.walk);
     }
   }
-  const cores = new Map([...bounds.keys()].map((at) => [at, cost.sizeOf(at).cpuCores]));
-  for (const [at, size] of decided) cost.set(at, size);
+  const cores = new Map(services.map((service) => [service, cost.sizeOf(service).cpuCores]));
+  for (const [service, size] of decided) cost.set(service, size);
   return cores;
 }
 
@@ -49,16 +50,15 @@ interface Walk {
 /** The next size that costs less; undefined: there is none, neither smaller nor, before the first step, larger. */
 function nextOf(
   cost: ApplicationCost,
-  at: number,
+  service: number,
   { factor, steps }: Walk,
-  { least, most }: CoresBounds,
+  bounds: CoresBounds,
 ): { readonly size: Size; readonly walk: Walk } | undefined {
-  const now = cost.sizeOf(at);
-  const cpuCores = Math.max(least, Math.min(factor * now.cpuCores, most));
-  const size = { ...now, cpuCores };
-  const isAway = Math.abs(cpuCores - now.cpuCores) > SLACK;
-  if (isAway && (now.cpuCores < least || cost.trial(at, size) < -SLACK)) {
+  const current = cost.sizeOf(service);
+  const cpuCores = Math.max(bounds.least, Math.min(factor * current.cpuCores, bounds.most));
+  const size = { ...current, cpuCores };
+  const isStep = Math.abs(cpuCores - current.cpuCores) > SLACK;
+  if (isStep && (current.cpuCores < bounds.least || cost.trial(service, size) < -SLACK))
     return { size, walk: { factor, steps: steps + 1 } };
-  }
-  return factor < 1 && steps === 0 ? nextOf(cost, at, { factor: STEP, steps }, { least, most }) : undefined;
+  return factor < 1 && steps === 0 ? nextOf(cost, service, { factor: STEP, steps }, bounds) : undefined;
 }

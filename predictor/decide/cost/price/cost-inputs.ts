@@ -4,6 +4,7 @@ import type { ChangeInterval, ContainerPlace } from "../../../models/queue/chang
 import type { StallPlace } from "../../../models/queue/cpu-bursts.ts";
 import type { OwnTime } from "../../../models/queue/tracked-profile.ts";
 import type { FlowGraph } from "../../../models/route/call-graph.ts";
+import type { NodeLeft } from "../../../nodes/node-room.ts";
 import type { LoadOutlook } from "../learn/outlook.ts";
 
 /** Rounding slack of sums of steps. */
@@ -42,6 +43,18 @@ export interface Elsewhere {
   readonly mix: ReadonlyMap<string, number>;
 }
 
+/** What the load of a service asks for. */
+export interface ServiceDemand {
+  /** CPU of all containers for the load to come, cores. */
+  readonly cores: number;
+  /** CPU of all containers that the service is to have whatever its model expects, cores; 0: none. */
+  readonly neededCores: number;
+  /** Replicas with headroom for the load that may come. */
+  readonly roomyReplicas: number;
+  /** Its containers have CPU requests and no limits. */
+  readonly isUnlimited: boolean;
+}
+
 /** One service as the decision sees it. */
 export interface ServiceToSize {
   readonly name: string;
@@ -59,6 +72,10 @@ export interface ServiceToSize {
   readonly runningCores?: number;
   /** What its pods take of nodes; absent where it has no workload here. */
   readonly pods?: PodRoom;
+  /** Replicas asked for that wait for a node. */
+  readonly unscheduled?: number;
+  /** Absent where it has no workload here. */
+  readonly demand?: ServiceDemand;
   /** Share of its requests that its CPU quota alone takes over an objective; absent where it has no CPU limit. */
   readonly stalled?: (place: StallPlace) => number;
   /** Absent where it has no model: then its own time stays as measured. */
@@ -68,6 +85,20 @@ export interface ServiceToSize {
   /** How sure a change of its own time is; absent where no profile says it. */
   readonly ownChange?: OwnChange;
   readonly measured: { readonly meanSeconds: number; readonly tailSeconds: number };
+}
+
+/** Limits of the application as a whole; absent means none. */
+export interface TotalLimits {
+  /** Where more than these run some are given up. */
+  readonly pods?: number;
+  /** What all pods may request together, cores. It bounds growth alone: pods that run may stay. */
+  readonly cpuCores?: number;
+  /** What pods leave of each node. */
+  readonly nodes?: readonly NodeLeft[];
+  /** No node has CPU left: what one service gets others give up, pods that run among it. */
+  readonly isTraded?: boolean;
+  /** Pods are asked for whether a node can take them or not. True of every search for a large application. */
+  readonly mayWait?: boolean;
 }
 
 /** One route as the decision sees it. */

@@ -19,8 +19,8 @@ export interface SizedTails extends SizedTail {
   readonly sigma: number;
 }
 
-/** What is known of a size. */
-interface Sized {
+/** Self times worked out for one size. */
+interface SelfTimes {
   readonly replicas: number;
   readonly cpuCores: number;
   /** Until then the tail is all that is known. */
@@ -47,7 +47,7 @@ export class OwnTails {
   /** See {@link firstAlike}. */
   private readonly alike: readonly number[];
   /** By service. A search comes to a few dozen sizes: looking at one after another is faster than a key for each. */
-  private readonly known: Sized[][];
+  private readonly known: SelfTimes[][];
   private readonly out: OwnTime = { meanSeconds: 0, tailSeconds: 0, sigma: 0, tailByCores: 0, tailByLoad: 0 };
 
   constructor(services: readonly ServiceToSize[], loads: readonly LoadPoint[]) {
@@ -69,7 +69,7 @@ export class OwnTails {
     return sized;
   }
 
-  /** The tails of {@link at} alone: most sizes that a search tries are asked for no more. */
+  /** The tails of {@link at} alone: for most sizes that a search tries nothing more is read. */
   tailsAt(service: number, size: Size): SizedTail {
     const sized = this.sizedAt(service, size);
     if (!Number.isNaN(sized.tailSeconds[0])) return sized;
@@ -81,23 +81,23 @@ export class OwnTails {
     return sized;
   }
 
-  /** What {@link tailsAt} or {@link at} has worked out for this size, if it has. */
-  find(service: number, { cpuCores, replicas }: Size): Sized | undefined {
-    const known = this.known[service] ?? [];
-    for (let at = known.length - 1; at >= 0; at -= 1) {
-      const each = known[at];
-      if (each?.replicas === replicas && each.cpuCores === cpuCores) return each;
+  /** What {@link tailsAt} or {@link at} has worked out for this size; undefined where neither has. */
+  find(service: number, { cpuCores, replicas }: Size): SelfTimes | undefined {
+    const sizes = this.known[service] ?? [];
+    for (let index = sizes.length - 1; index >= 0; index -= 1) {
+      const times = sizes[index];
+      if (times?.replicas === replicas && times.cpuCores === cpuCores) return times;
     }
     return undefined;
   }
 
-  private sizedAt(service: number, size: Size): Sized {
+  private sizedAt(service: number, size: Size): SelfTimes {
     const found = this.find(service, size);
     if (found !== undefined) return found;
     const { cpuCores, replicas } = size;
     const tailSeconds = this.unknown.slice();
     const sized = { replicas, cpuCores, isWhole: false, tailSeconds, sigma: 0 };
-    const made: Sized = { ...sized, meanOverTail: NONE, tailByCores: NONE, tailByLoad: NONE };
+    const made: SelfTimes = { ...sized, meanOverTail: NONE, tailByCores: NONE, tailByLoad: NONE };
     this.known[service]?.push(made);
     return made;
   }
@@ -108,7 +108,7 @@ export class OwnTails {
     this.known[service] = kept.filter((each) => each !== undefined);
   }
 
-  private evaluate(service: number, size: Size, load: number, sized: Sized): void {
+  private evaluate(service: number, size: Size, load: number, sized: SelfTimes): void {
     const alike = this.alike[load] ?? load;
     if (alike < load) {
       for (const values of [sized.tailSeconds, sized.meanOverTail, sized.tailByCores, sized.tailByLoad])
@@ -125,8 +125,8 @@ export class OwnTails {
   }
 
   /** Into {@link out}. */
-  private read(at: number, size: Size, load: number, isTailAlone: boolean): void {
-    const { measured, own, requestsPerSecond } = this.services[at] as ServiceToSize;
+  private read(service: number, size: Size, load: number, isTailAlone: boolean): void {
+    const { measured, own, requestsPerSecond } = this.services[service] as ServiceToSize;
     if (own === undefined) {
       Object.assign(this.out, measured, { sigma: 0, tailByCores: 0, tailByLoad: 0 });
       return;

@@ -21,8 +21,8 @@ interface OwnGain {
 }
 
 /** One service at the size decided on. */
-interface Place {
-  readonly at: number;
+interface SizedService {
+  readonly number: number;
   readonly service: ServiceToSize;
   readonly size: Size;
   /** Self-time tail at the median load, seconds. */
@@ -61,17 +61,17 @@ export class Sensitivities {
 
   /** Those services of users' routes that have a model, one after the other: each takes tens of microseconds. */
   *services(): Generator<ServiceSensitivity> {
-    for (const [at, service] of this.#cost.services.entries()) {
-      if (service.own === undefined || this.#cost.routesThrough(at).length === 0) continue;
-      yield this.#of(at, service);
+    for (const [number, service] of this.#cost.services.entries()) {
+      if (service.own === undefined || this.#cost.routesThrough(number).length === 0) continue;
+      yield this.#of(number, service);
     }
   }
 
-  #of(at: number, service: ServiceToSize): ServiceSensitivity {
-    const size = this.#cost.sizeOf(at);
-    const { sigma, tailSeconds: tails } = this.#cost.ownAt(at, size);
-    const place: Place = { at, service, size, sigma, tailSeconds: tails[0] ?? 0 };
-    const routes = this.#routesOf(place);
+  #of(number: number, service: ServiceToSize): ServiceSensitivity {
+    const size = this.#cost.sizeOf(number);
+    const { sigma, tailSeconds: tails } = this.#cost.ownAt(number, size);
+    const sized = { number, service, size, sigma, tailSeconds: tails[0] ?? 0 };
+    const routes = this.#routesOf(sized);
     const [slowest] = routes;
     if (slowest === undefined) throw new RangeError(`'${service.name}' is on no route`);
     const { cpuCoreHour, memoryGigabyteHour } = this.#prices;
@@ -85,12 +85,12 @@ export class Sensitivities {
       perCore: {
         ...slowest.perCore,
         costPerHour: cpuCoreHour,
-        missCostPerHour: notAbove0(this.#missesPerCore(place)),
+        missCostPerHour: notAbove0(this.#missesPerCore(sized)),
       },
       perReplica: {
         ...slowest.perReplica,
         costPerHour: costPerHour({ ...size, replicas: 1 }, this.#prices),
-        missCostPerHour: notAbove0(this.#missesPerReplica(place)),
+        missCostPerHour: notAbove0(this.#missesPerReplica(sized)),
       },
       perGibibyte: {
         seconds: 0,
@@ -102,19 +102,19 @@ export class Sensitivities {
   }
 
   /** Slowest first. */
-  #routesOf(place: Place): RouteSensitivity[] {
+  #routesOf(sized: SizedService): RouteSensitivity[] {
     const cost = this.#cost;
-    const { at, tailSeconds } = place;
-    const [core, replica] = [this.#ownPerCore(place), this.#ownPerReplica(place)];
-    const routes = cost.routesThrough(at).map((route): RouteSensitivity => {
+    const { number, tailSeconds } = sized;
+    const [core, replica] = [this.#ownPerCore(sized), this.#ownPerReplica(sized)];
+    const routes = cost.routesThrough(number).map((route): RouteSensitivity => {
       const { graph, sigma } = cost.routeOf(route);
-      const now = cost.tailOf(route);
-      const slope = this.#gradientOf(route)[graph.nodeOf[at] ?? -1] ?? 0;
+      const latencySeconds = cost.tailOf(route);
+      const slope = this.#gradientOf(route)[graph.nodeOf[number] ?? -1] ?? 0;
       const exactly = (change: number): number =>
-        cost.tailIf(route, at, Math.max(0, tailSeconds + change)) - now;
+        cost.tailIf(route, number, Math.max(0, tailSeconds + change)) - latencySeconds;
       return {
         route: graph.flow,
-        latencySeconds: now,
+        latencySeconds,
         perCore: gainOf(core, (change) => slope * change, sigma),
         perReplica: gainOf(replica, exactly, sigma),
       };
@@ -122,12 +122,12 @@ export class Sensitivities {
     return routes.sort((a, b) => b.latencySeconds - a.latencySeconds);
   }
 
-  #ownPerCore(place: Place): OwnGain {
-    const { at, service, size, tailSeconds } = place;
+  #ownPerCore(sized: SizedService): OwnGain {
+    const { number, service, size, tailSeconds } = sized;
     const { cpuCores } = size;
-    const slope = (this.#cost.ownAt(at, size).tailByCores[0] ?? 0) / containersOf(size);
-    if (service.ownChange === undefined || !(cpuCores > 0)) return unsureBy(place.sigma, slope);
-    const loadPerContainer = this.#cost.loadOf(at, size, 0);
+    const slope = (this.#cost.ownAt(number, size).tailByCores[0] ?? 0) / containersOf(size);
+    if (service.ownChange === undefined || !(cpuCores > 0)) return unsureBy(sized.sigma, slope);
+    const loadPerContainer = this.#cost.loadOf(number, size, 0);
     const { high, low } = service.ownChange(
       { cpuCores, loadPerContainer },
       { cpuCores: (1 + SLOPE_SHARE) * cpuCores, loadPerContainer },
@@ -136,34 +136,34 @@ export class Sensitivities {
     return around(slope, perShare * low, perShare * high);
   }
 
-  #ownPerReplica(place: Place): OwnGain {
-    const { at, service, size, tailSeconds } = place;
-    const more = oneMore(size);
-    const change = (this.#cost.ownAt(at, more).tailSeconds[0] ?? 0) - tailSeconds;
-    if (service.ownChange === undefined) return unsureBy(place.sigma, change);
+  #ownPerReplica(sized: SizedService): OwnGain {
+    const { number, service, size, tailSeconds } = sized;
+    const larger = oneMore(size);
+    const change = (this.#cost.ownAt(number, larger).tailSeconds[0] ?? 0) - tailSeconds;
+    if (service.ownChange === undefined) return unsureBy(sized.sigma, change);
     const { cpuCores } = size;
     const { high, low } = service.ownChange(
-      { cpuCores, loadPerContainer: this.#cost.loadOf(at, size, 0) },
-      { cpuCores, loadPerContainer: this.#cost.loadOf(at, more, 0) },
+      { cpuCores, loadPerContainer: this.#cost.loadOf(number, size, 0) },
+      { cpuCores, loadPerContainer: this.#cost.loadOf(number, larger, 0) },
     );
     return around(change, tailSeconds * low, tailSeconds * high);
   }
 
-  #missesPerCore({ at, size }: Place): number {
+  #missesPerCore({ number, size }: SizedService): number {
     if (this.#slopes === undefined) {
       this.#slopes = new Slopes(this.#cost);
       this.#slopes.update(() => undefined);
     }
-    const { tailByCores } = this.#cost.ownAt(at, size);
+    const { tailByCores } = this.#cost.ownAt(number, size);
     let misses = 0;
-    for (const [load, byCores] of tailByCores.entries()) misses += this.#slopes.at(load, at) * byCores;
+    for (const [load, byCores] of tailByCores.entries()) misses += this.#slopes.at(load, number) * byCores;
     return misses / containersOf(size);
   }
 
-  #missesPerReplica({ at, size }: Place): number {
+  #missesPerReplica({ number, size }: SizedService): number {
     const cost = this.#cost;
     const more = oneMore(size);
-    return cost.trial(at, more) - (cost.priceOf(at, more) - cost.priceOf(at, size));
+    return cost.trial(number, more) - (cost.priceOf(number, more) - cost.priceOf(number, size));
   }
 
   /** `d tail / d self-time tail` at the median load, by node of the route. */
@@ -204,12 +204,12 @@ const unsureBy = (sigma: number, seconds: number): OwnGain => ({
  * @param through the route's change for one of the service
  * @param sigma standard deviation of the logarithm of the route's error of composition
  */
-function gainOf(own: OwnGain, through: (change: number) => number, sigma: number): Gain {
-  const seconds = notAbove0(through(own.seconds));
+function gainOf(service: OwnGain, through: (change: number) => number, sigma: number): Gain {
+  const seconds = notAbove0(through(service.seconds));
   const ofRoute = TAIL_QUANTILE * sigma * seconds;
   return {
     seconds,
-    lowSeconds: notAbove0(seconds - Math.hypot(seconds - Math.min(seconds, through(own.low)), ofRoute)),
-    highSeconds: notAbove0(seconds + Math.hypot(Math.max(seconds, through(own.high)) - seconds, ofRoute)),
+    lowSeconds: notAbove0(seconds - Math.hypot(seconds - Math.min(seconds, through(service.low)), ofRoute)),
+    highSeconds: notAbove0(seconds + Math.hypot(Math.max(seconds, through(service.high)) - seconds, ofRoute)),
   };
 }

@@ -12,13 +12,13 @@ const containerPerHour = (
   { cpuCoreHour, memoryGigabyteHour }: Prices,
 ): number => cpuCores * cpuCoreHour + (memoryBytes / 1e9) * memoryGigabyteHour;
 
-/** Price per hour of the containers that start or stop, and of what the others are given. */
-function changedPerHour(from: Size, to: Size, prices: Prices): number {
-  const had = containerPerHour(from, prices);
-  const has = containerPerHour(to, prices);
-  const started = Math.max(0, to.replicas - from.replicas) * has;
-  const stopped = Math.max(0, from.replicas - to.replicas) * had;
-  return started + stopped + Math.min(from.replicas, to.replicas) * Math.max(0, has - had);
+/** Price per hour of the containers that start or stop, and of what is added to the others. */
+function changedPerHour(base: Size, size: Size, prices: Prices): number {
+  const before = containerPerHour(base, prices);
+  const after = containerPerHour(size, prices);
+  const started = Math.max(0, size.replicas - base.replicas) * after;
+  const stopped = Math.max(0, base.replicas - size.replicas) * before;
+  return started + stopped + Math.min(base.replicas, size.replicas) * Math.max(0, after - before);
 }
 
 /** Requests per second to each of so many containers. */
@@ -64,7 +64,7 @@ export class SizePrices {
     return this.leastOf(service, size) + this.warmUpOf(service, size);
   }
 
-  /** The same but for what warm-up misses. CPU that containers have not given back yet is paid for, and so is what CPU quotas hold up. */
+  /** The same without what warm-up misses. CPU that containers still have beyond a smaller size costs, and so do stalls of CPU quotas. */
   leastOf(service: number, size: Size): number {
     const { changeRatio, lateRatio, missPerHour, prices } = this.options;
     const { base = size, runningCores = 0 } = this.services[service] ?? {};
@@ -76,7 +76,7 @@ export class SizePrices {
     return costPerHour(size, prices) + change + late + missPerHour * stalled;
   }
 
-  /** Share of a route's requests that the CPU quota of a service at a size takes over the objective, over the loads that may come. */
+  /** Share of a route's requests that stalls of a service's CPU quota take over the objective: mean over the loads that may come. */
   stalledOf(route: number, service: number, size: Size): number {
     const { requestsPerSecond = 0, stalled } = this.services[service] ?? {};
     const { objectiveSeconds = 1 } = this.routes[route] ?? {};
@@ -90,22 +90,18 @@ export class SizePrices {
   }
 
   /**
-   * What requests to containers that warm up miss, per hour: each added one gets its share of them at once. One that runs, and was to stop,
-   * is not added where it is kept after all.
+   * Price per hour of requests that miss their objective in containers that warm up: each added one gets its share of them at once. One
+   * that runs and was to stop is not added where it is kept after all.
    */
   private warmUpOf(service: number, { cpuCores, replicas }: Size): number {
-    const { base, own, pods, warmUpFactor = 1 } = this.services[service] ?? {};
-    if (own === undefined || base === undefined || warmUpFactor <= 1) return 0;
+    const { base, own: selfTime, pods, warmUpFactor = 1 } = this.services[service] ?? {};
+    if (selfTime === undefined || base === undefined || warmUpFactor <= 1) return 0;
     const added = replicas - Math.max(base.replicas, pods?.taken ?? 0);
     if (added <= 0) return 0;
     const { budget, loads, missPerHour, quantile, warmUpRatio } = this.options;
     const size = { ...base, cpuCores, replicas };
-    own(
-      size,
-      warmUpFactor * loadPerContainer(this.services[service], size, loads[0]?.factor),
-      this.young,
-      true,
-    );
+    const load = loadPerContainer(this.services[service], size, loads[0]?.factor);
+    selfTime(size, warmUpFactor * load, this.young, true);
     const tailSeconds = warmUpFactor * this.young.tailSeconds;
     let missed = 0;
     for (const route of this.routesOf[service] ?? []) {

@@ -9,7 +9,7 @@ export class Slopes {
   private readonly loads: number;
   /** By service, then load point. */
   private readonly sums: Float64Array;
-  /** By load point, then route: by place of the service in the route. */
+  /** By load point, then route, then node of the route. */
   private readonly parts: readonly (readonly Float64Array[])[];
   private readonly scratch: Float64Array;
   private readonly isSpoilt: Uint8Array;
@@ -54,12 +54,12 @@ export class Slopes {
     const parts = this.parts[load]?.[route] ?? scratch;
     const services = this.cost.servicesOf(route);
     this.cost.addSlopes(route, load, scratch);
-    for (let place = 0; place < services.length; place += 1) {
-      const service = services[place] as number;
-      const now = scratch[service] as number;
-      const at = service * loads + load;
-      sums[at] = (sums[at] as number) + now - (parts[place] as number);
-      parts[place] = now;
+    for (let node = 0; node < services.length; node += 1) {
+      const service = services[node] as number;
+      const slope = scratch[service] as number;
+      const index = service * loads + load;
+      sums[index] = (sums[index] as number) + slope - (parts[node] as number);
+      parts[node] = slope;
       scratch[service] = 0;
     }
   }

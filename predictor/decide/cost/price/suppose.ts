@@ -17,32 +17,32 @@ export function suppose(
   models: WhatIf,
   { load, services }: Pick<WhatIfRequest, "load" | "services">,
 ): Supposition {
-  const now = models.models(1);
-  const then = models.models(load);
-  const numberOf = new Map(now.services.map(({ name }, at) => [name, at]));
-  const asked = new Set<number>();
-  for (const one of services) {
-    const at = numberOf.get(one.service);
-    if (at === undefined) throw new RangeError(`'${one.service}' is on no user's route`);
-    asked.add(at);
-    then.set(at, sizeOf(then.sizeOf(at), one));
+  const current = models.models(1);
+  const supposed = models.models(load);
+  const numberOf = new Map(current.services.map(({ name }, number) => [name, number]));
+  const changed = new Set<number>();
+  for (const wanted of services) {
+    const number = numberOf.get(wanted.service);
+    if (number === undefined) throw new RangeError(`'${wanted.service}' is on no user's route`);
+    changed.add(number);
+    supposed.set(number, sizeOf(supposed.sizeOf(number), wanted));
   }
-  const listed = asked.size === 0 ? now.services.keys() : asked;
-  const found: Supposition = {
-    load: { now: now.loadRatio, then: then.loadRatio },
-    routes: routesOf(now, then),
-    services: Array.from(listed, (at) => ({
-      service: now.services[at]?.name ?? "",
-      isModelled: now.services[at]?.own !== undefined && now.routesThrough(at).length > 0,
-      now: serviceAt(now, at),
-      then: serviceAt(then, at),
+  const listed = changed.size === 0 ? current.services.keys() : changed;
+  const answer: Supposition = {
+    load: { now: current.loadRatio, then: supposed.loadRatio },
+    routes: routesOf(current, supposed),
+    services: Array.from(listed, (number) => ({
+      service: current.services[number]?.name ?? "",
+      isModelled: current.services[number]?.own !== undefined && current.routesThrough(number).length > 0,
+      now: serviceAt(current, number),
+      then: serviceAt(supposed, number),
     })),
-    costPerHour: { now: now.bill(), then: then.bill() },
-    overRatio: { now: now.expectedOver(), then: then.expectedOver() },
+    costPerHour: { now: current.bill(), then: supposed.bill() },
+    overRatio: { now: current.expectedOver(), then: supposed.expectedOver() },
   };
-  // What was asked about is not kept until the next decision.
-  now.forgetOtherSizes();
-  return found;
+  // Self times at the sizes asked about are not kept until the next decision.
+  current.forgetOtherSizes();
+  return answer;
 }
 
 const sizeOf = (now: Size, { cpuCores, memoryBytes, replicas }: SupposedService): Size => ({
@@ -51,10 +51,10 @@ const sizeOf = (now: Size, { cpuCores, memoryBytes, replicas }: SupposedService)
   memoryBytes: memoryBytes ?? now.memoryBytes,
 });
 
-function routesOf(now: ApplicationCost, then: ApplicationCost): Supposition["routes"] {
-  const routes = Array.from({ length: now.routeCount }, (_, route) => {
-    const { graph, objectiveSeconds, share } = now.routeOf(route);
-    const [before, after] = [routeAt(now, route), routeAt(then, route)];
+function routesOf(current: ApplicationCost, supposed: ApplicationCost): Supposition["routes"] {
+  const routes = Array.from({ length: current.routeCount }, (_, route) => {
+    const { graph, objectiveSeconds, share } = current.routeOf(route);
+    const [before, after] = [routeAt(current, route), routeAt(supposed, route)];
     return { route: graph.flow, share, objectiveSeconds, now: before, then: after };
   });
   return routes.sort((a, b) => b.then.latencySeconds - a.then.latencySeconds);
@@ -71,12 +71,12 @@ function routeAt(cost: ApplicationCost, route: number): PredictedRoute {
   };
 }
 
-function serviceAt(cost: ApplicationCost, at: number): PredictedService {
-  const size = cost.sizeOf(at);
-  const { requestsPerSecond = 0 } = cost.services[at] ?? {};
+function serviceAt(cost: ApplicationCost, number: number): PredictedService {
+  const size = cost.sizeOf(number);
+  const { requestsPerSecond = 0 } = cost.services[number] ?? {};
   return {
     ...size,
     requestsPerSecond: cost.loadRatio * requestsPerSecond,
-    selfTimeSeconds: cost.ownAt(at, size).tailSeconds[0] ?? 0,
+    selfTimeSeconds: cost.ownAt(number, size).tailSeconds[0] ?? 0,
   };
 }

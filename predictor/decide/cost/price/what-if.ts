@@ -64,12 +64,12 @@ export class WhatIf {
   #slopesOf(route: number | undefined, tails: readonly number[] = []): Map<string, number> {
     const slopes = new Float64Array(this.#cost.services.length);
     if (route !== undefined) this.#cost.addTailSlopes(route, slopes, tails);
-    const found = new Map<string, number>();
-    for (const [at, slope] of slopes.entries()) {
-      const name = this.#cost.services[at]?.name;
-      if (name !== undefined && slope > 0) found.set(name, slope);
+    const byName = new Map<string, number>();
+    for (const [number, slope] of slopes.entries()) {
+      const name = this.#cost.services[number]?.name;
+      if (name !== undefined && slope > 0) byName.set(name, slope);
     }
-    return found;
+    return byName;
   }
 
   /** Share of the slowest route's tail that each service's own time makes up, to first order; they sum to 1. */
@@ -77,8 +77,8 @@ export class WhatIf {
     const parts = new Map<string, number>();
     let sum = 0;
     for (const [service, slope] of this.#slopesOf(this.#slowestRoute())) {
-      const at = this.#numberOf(service);
-      const part = slope * (this.#cost.ownAt(at, this.#cost.sizeOf(at)).tailSeconds[0] ?? 0);
+      const number = this.#numberOf(service);
+      const part = slope * (this.#cost.ownAt(number, this.#cost.sizeOf(number)).tailSeconds[0] ?? 0);
       parts.set(service, part);
       sum += part;
     }
@@ -97,23 +97,23 @@ export class WhatIf {
 
   /** The size that the decision started from; undefined as above. */
   sizeOf(service: string): Size | undefined {
-    const at = this.#numberOf(service);
-    const isModelled = this.#cost.services[at]?.own !== undefined && this.#cost.routesThrough(at).length > 0;
-    return isModelled ? this.#cost.sizeOf(at) : undefined;
+    const number = this.#numberOf(service);
+    const isModelled =
+      this.#cost.services[number]?.own !== undefined && this.#cost.routesThrough(number).length > 0;
+    return isModelled ? this.#cost.sizeOf(number) : undefined;
   }
 
-  /** The same for so many replicas, or cores of each container. */
-  sized(service: string, resource: SizeStep["resource"], to: number): Expected | undefined {
-    const now = this.sizeOf(service);
-    if (now === undefined || !(to > 0) || (resource === "replicas" && to < 1)) return undefined;
-    const at = this.#numberOf(service);
-    const then: Size = resource === "replicas" ? { ...now, replicas: to } : { ...now, cpuCores: to };
+  /** The same for a number of replicas, or of cores of each container. */
+  sized(service: string, resource: SizeStep["resource"], amount: number): Expected | undefined {
+    const size = this.sizeOf(service);
+    if (size === undefined || !(amount > 0) || (resource === "replicas" && amount < 1)) return undefined;
+    const number = this.#numberOf(service);
+    const property = resource === "replicas" ? resource : "cpuCores";
     const tailBeforeSeconds = this.tailSeconds;
-    this.#cost.set(at, then);
+    this.#cost.set(number, { ...size, [property]: amount });
     const tailAfterSeconds = this.tailSeconds;
-    this.#cost.set(at, now);
-    const from = resource === "replicas" ? now.replicas : now.cpuCores;
-    return { from, to, tailBeforeSeconds, tailAfterSeconds };
+    this.#cost.set(number, size);
+    return { from: size[property], to: amount, tailBeforeSeconds, tailAfterSeconds };
   }
 
   /**
@@ -123,25 +123,25 @@ export class WhatIf {
    * @param thenSeconds the tail that is supposed
    */
   ownTime(service: string, nowSeconds: number, thenSeconds: number): Expected | undefined {
-    const at = this.#numberOf(service);
-    if (at < 0 || this.#cost.routesThrough(at).length === 0) return undefined;
+    const number = this.#numberOf(service);
+    if (number < 0 || this.#cost.routesThrough(number).length === 0) return undefined;
     const [tailBeforeSeconds, tailAfterSeconds] = [nowSeconds, thenSeconds].map((seconds) =>
-      this.#slowestIf(at, seconds),
+      this.#slowestIf(number, seconds),
     );
     if (tailBeforeSeconds === undefined || tailAfterSeconds === undefined) return undefined;
     return { from: nowSeconds, to: thenSeconds, tailBeforeSeconds, tailAfterSeconds };
   }
 
-  #slowestIf(at: number, ownTailSeconds: number): number {
-    const through = new Set(this.#cost.routesThrough(at));
-    let most = 0;
+  #slowestIf(number: number, ownTailSeconds: number): number {
+    const through = new Set(this.#cost.routesThrough(number));
+    let slowestSeconds = 0;
     for (let route = 0; route < this.#cost.routeCount; route += 1) {
       const tail = through.has(route)
-        ? this.#cost.tailIf(route, at, ownTailSeconds)
+        ? this.#cost.tailIf(route, number, ownTailSeconds)
         : this.#cost.tailOf(route);
-      most = Math.max(most, tail);
+      slowestSeconds = Math.max(slowestSeconds, tail);
     }
-    return most;
+    return slowestSeconds;
   }
 
   #routeOf(name: string | undefined): number | undefined {

@@ -1,7 +1,7 @@
 import type { PolicyInputs, PolicyOutcome } from "@tradewind/predictor/decide/inputs.ts";
 import { ApplicationCost } from "@tradewind/predictor/decide/cost/price/application-cost.ts";
 import { atLoad } from "@tradewind/predictor/decide/cost/price/cost-inputs.ts";
-import { cheapest } from "@tradewind/predictor/decide/cost/search/search.ts";
+import { cheapest } from "@tradewind/predictor/decide/cost/solve/cheapest.ts";
 import { suppose } from "@tradewind/predictor/decide/cost/price/suppose.ts";
 import { WhatIf } from "@tradewind/predictor/decide/cost/price/what-if.ts";
 import { decide } from "@tradewind/predictor/decide/ladder.ts";

@@ -1,8 +1,8 @@
-import { podSpeedsOf } from "@tradewind/predictor/decide/cost/inputs/pod-speeds.ts";
+import { podSpeedsOf } from "@tradewind/predictor/nodes/pod-speeds.ts";
 import { costOfMix } from "@tradewind/predictor/nodes/class-mix.ts";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { mixed } from "../nodes/mixed.ts";
+import { mixed } from "./mixed.ts";
 
 const LOGS = new Map([["slow", Math.log(2)]]);
 const fast = (count: number) => ({ nodeClass: "fast", count, usageCores: 0.3 });

@@ -17,13 +17,17 @@ export const SMALLER = 2;
 function stepsFrom(service: ServiceToSize, size: Size): (Size | undefined)[] {
   const { ceiling, floor, stepCpuCores } = service;
   const { cpuCores, memoryBytes, replicas } = size;
-  const less = Math.max(floor.cpuCores, cpuCores - stepCpuCores);
-  const more = Math.min(ceiling.cpuCores, cpuCores + stepCpuCores);
+  const lessCores = Math.max(floor.cpuCores, cpuCores - stepCpuCores);
+  const moreCores = Math.min(ceiling.cpuCores, cpuCores + stepCpuCores);
   return [
     replicas > floor.replicas ? { replicas: replicas - 1, cpuCores, memoryBytes } : undefined,
     replicas < ceiling.replicas ? { replicas: replicas + 1, cpuCores, memoryBytes } : undefined,
-    stepCpuCores > 0 && less < cpuCores - SLACK ? { replicas, cpuCores: less, memoryBytes } : undefined,
-    stepCpuCores > 0 && more > cpuCores + SLACK ? { replicas, cpuCores: more, memoryBytes } : undefined,
+    stepCpuCores > 0 && lessCores < cpuCores - SLACK
+      ? { replicas, cpuCores: lessCores, memoryBytes }
+      : undefined,
+    stepCpuCores > 0 && moreCores > cpuCores + SLACK
+      ? { replicas, cpuCores: moreCores, memoryBytes }
+      : undefined,
   ];
 }
 
@@ -147,12 +151,12 @@ export class StepRanking {
   }
 
   private list(service: number): void {
-    const each = this.cost.services[service];
-    if (each === undefined) return;
-    const from = this.cost.sizeOf(service);
-    const now = this.cost.ownAt(service, from);
+    const serviceToSize = this.cost.services[service];
+    if (serviceToSize === undefined) return;
+    const current = this.cost.sizeOf(service);
+    const currentTimes = this.cost.ownAt(service, current);
     const price = this.cost.paidFor(service);
-    const sizes = stepsFrom(each, from);
+    const sizes = stepsFrom(serviceToSize, current);
     for (let place = 0; place < STEPS; place += 1) {
       const size = sizes[place];
       const step = STEPS * service + place;
@@ -160,30 +164,30 @@ export class StepRanking {
       this.prices[step] = size === undefined ? Infinity : this.cost.leastPriceOf(service, size) - price;
       this.isLeastPrice[step] = 1;
       this.owns[step] = size && this.cost.knownOwnTailsAt(service, size);
-      this.measure(step, from, now);
+      this.measure(step, current, currentTimes);
     }
     this.spoil(service);
   }
 
   /** Notes what a step makes of the self-time tail. */
-  private measure(step: number, from: Size, now: SizedTails): void {
-    const to = this.sizes[step];
-    if (to === undefined) return;
+  private measure(step: number, current: Size, currentTimes: SizedTails): void {
+    const size = this.sizes[step];
+    if (size === undefined) return;
     const { cost, tailChanges } = this;
     const service = Math.floor(step / STEPS);
-    const then = this.owns[step];
-    const first = step * cost.loadCount;
+    const sizeTails = this.owns[step];
+    const offset = step * cost.loadCount;
     for (let load = 0; load < cost.loadCount; load += 1) {
-      const before = now.tailSeconds[load] as number;
-      if (then !== undefined) {
-        tailChanges[first + load] = (then.tailSeconds[load] as number) - before;
+      const tailSeconds = currentTimes.tailSeconds[load] as number;
+      if (sizeTails !== undefined) {
+        tailChanges[offset + load] = (sizeTails.tailSeconds[load] as number) - tailSeconds;
         continue;
       }
-      const perContainer = cost.loadOf(service, to, load) - cost.loadOf(service, from, load);
+      const perContainer = cost.loadOf(service, size, load) - cost.loadOf(service, current, load);
       const byTail =
-        (now.tailByCores[load] as number) * (to.cpuCores - from.cpuCores) +
-        (now.tailByLoad[load] as number) * perContainer;
-      tailChanges[first + load] = Math.max(-before, byTail);
+        (currentTimes.tailByCores[load] as number) * (size.cpuCores - current.cpuCores) +
+        (currentTimes.tailByLoad[load] as number) * perContainer;
+      tailChanges[offset + load] = Math.max(-tailSeconds, byTail);
     }
   }
 
@@ -196,13 +200,13 @@ export class StepRanking {
   }
 
   private estimate(step: number): void {
-    const to = this.sizes[step];
+    const size = this.sizes[step];
     this.estimates[step] = Infinity;
-    if (to === undefined) return;
+    if (size === undefined) return;
     const service = Math.floor(step / STEPS);
     this.addUp(step, service);
     if (!(this.estimates[step] < 0) || this.isLeastPrice[step] === 0) return;
-    this.prices[step] = this.cost.priceOf(service, to) - this.cost.paidFor(service);
+    this.prices[step] = this.cost.priceOf(service, size) - this.cost.paidFor(service);
     this.isLeastPrice[step] = 0;
     this.addUp(step, service);
   }

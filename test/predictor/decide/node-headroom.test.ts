@@ -1,4 +1,4 @@
-import { NodeRooms } from "@tradewind/predictor/decide/cost/search/node-rooms.ts";
+import { NodeHeadroom } from "@tradewind/predictor/decide/cost/solve/node-headroom.ts";
 import type { ServiceToSize } from "@tradewind/predictor/decide/cost/price/cost-inputs.ts";
 import type { NodeLeft } from "@tradewind/predictor/nodes/node-room.ts";
 import { describe, expect, it } from "vitest";
@@ -25,8 +25,12 @@ const running = (name: string, taken: number, overrides: Partial<ServiceToSize> 
     ...overrides,
   });
 
-function rooms(nodes: readonly NodeLeft[], services: readonly ServiceToSize[], mayWait = false): NodeRooms {
-  return new NodeRooms(nodes, services, (at) => services[at]!.base, mayWait);
+function rooms(
+  nodes: readonly NodeLeft[],
+  services: readonly ServiceToSize[],
+  mayWait = false,
+): NodeHeadroom {
+  return new NodeHeadroom(nodes, services, (at) => services[at]!.base, mayWait);
 }
 
 describe("the room on nodes", () => {

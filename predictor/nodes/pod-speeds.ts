@@ -1,6 +1,6 @@
 import type { Window } from "@tradewind/core/contract/window.ts";
-import { costOfMix, mixOf } from "../../../nodes/class-mix.ts";
-import type { ClassLogs, ClassMix } from "../../../nodes/class-mix.ts";
+import { costOfMix, mixOf } from "./class-mix.ts";
+import type { ClassLogs, ClassMix } from "./class-mix.ts";
 
 /** What requests cost on the nodes of one service's pods, as ln of CPU seconds a request over those of the pods that run now. */
 export interface PodSpeeds {

@@ -30,15 +30,15 @@ export class Least {
   /** @returns place of the least number below `bound` of those that are allowed; -1: none */
   find(bound: number, isAllowed: (place: number) => boolean): number {
     let best = -1;
-    let least = bound;
+    let leastValue = bound;
     for (let block = 0; block < this.best.length; block += 1) {
       if (this.isStale[block] === 1) this.walk(block);
       let place = this.best[block] as number;
-      if (place < 0 || !((this.values[place] as number) < least)) continue;
-      if (!isAllowed(place)) place = this.leastAllowed(block, least, isAllowed);
+      if (place < 0 || !((this.values[place] as number) < leastValue)) continue;
+      if (!isAllowed(place)) place = this.leastAllowed(block, leastValue, isAllowed);
       if (place < 0) continue;
       best = place;
-      least = this.values[place] as number;
+      leastValue = this.values[place] as number;
     }
     return best;
   }
@@ -51,12 +51,12 @@ export class Least {
   private leastAllowed(block: number, bound: number, isAllowed: (place: number) => boolean): number {
     const end = Math.min(this.values.length, (block + 1) * BLOCK);
     let best = -1;
-    let least = bound;
+    let leastValue = bound;
     for (let place = block * BLOCK; place < end; place += 1) {
       const value = this.values[place] as number;
-      if (!(value < least) || !isAllowed(place)) continue;
+      if (!(value < leastValue) || !isAllowed(place)) continue;
       best = place;
-      least = value;
+      leastValue = value;
     }
     return best;
   }

@@ -1,4 +1,4 @@
-import { withCalls } from "@tradewind/predictor/decide/cost/search/unscheduled.ts";
+import { withCalls } from "@tradewind/predictor/decide/cost/solve/waiting-pods.ts";
 import type { ServiceToSize } from "@tradewind/predictor/decide/cost/price/cost-inputs.ts";
 import { describe, expect, it } from "vitest";
 import { chain, service, size } from "./priced.ts";

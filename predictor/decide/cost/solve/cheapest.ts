@@ -1,12 +1,11 @@
+import { roundedUp } from "../../facts/size.ts";
 import type { Size } from "../../facts/size.ts";
 import type { ApplicationCost } from "../price/application-cost.ts";
 import { SLACK } from "../price/cost-inputs.ts";
-import type { ServiceToSize } from "../price/cost-inputs.ts";
+import type { ServiceToSize, TotalLimits } from "../price/cost-inputs.ts";
 import { descendTogether, LARGE } from "./descend-together.ts";
 import { Totals } from "./limits.ts";
-import type { TotalLimits } from "./limits.ts";
 import { exchange, fitNodes, growthAlone, isBlocked } from "./fit-nodes.ts";
-import { largeSize } from "../inputs/services.ts";
 import { FEWER, SMALLER, StepRanking, STEPS } from "./step-ranking.ts";
 
 /** Steps that are evaluated exactly before the best of them is taken. */
@@ -20,21 +19,21 @@ const FINALISTS = 8;
 export function descend(cost: ApplicationCost, limits: TotalLimits, mostSteps: number): void {
   const ranking = new StepRanking(cost);
   const totals = new Totals(cost, limits);
-  let left = mostSteps;
-  if (cost.services.length >= LARGE) left -= descendTogether(cost, ranking, totals, mostSteps);
-  const leftAt = new Map<number, number>();
-  for (; left > 0; left -= 1) {
+  let stepsLeft = mostSteps;
+  if (cost.services.length >= LARGE) stepsLeft -= descendTogether(cost, ranking, totals, mostSteps);
+  const leftByTotal = new Map<number, number>();
+  for (; stepsLeft > 0; stepsLeft -= 1) {
     const step = bestStep(cost, ranking, totals);
     if (step < 0) return;
     take(step, cost, ranking, totals);
     const total = cost.total();
-    const round = (leftAt.get(total) ?? left) - left;
-    if (round > 0) left = ((left - 1) % round) + 1;
-    leftAt.set(total, left);
+    const round = (leftByTotal.get(total) ?? stepsLeft) - stepsLeft;
+    if (round > 0) stepsLeft = ((stepsLeft - 1) % round) + 1;
+    leftByTotal.set(total, stepsLeft);
   }
 }
 
-/** The same, and what nodes have left goes to what lowers the cost most. */
+/** The same, and CPU that nodes have left goes to what lowers the cost most. */
 function descendWithin(cost: ApplicationCost, limits: TotalLimits, mostSteps: number): void {
   descend(cost, limits, mostSteps);
   for (let before = cost.total(); exchange(cost, limits, FINALISTS); before = cost.total()) {
@@ -45,15 +44,15 @@ function descendWithin(cost: ApplicationCost, limits: TotalLimits, mostSteps: nu
 
 /** @returns its number; -1 where no step lowers the cost */
 function bestStep(cost: ApplicationCost, ranking: StepRanking, totals: Totals): number {
-  let least = -SLACK * Math.max(1, cost.bill());
-  let best = ranking.bestTried(least, totals);
-  if (best >= 0) least = ranking.trial(best);
+  let bestChange = -SLACK * Math.max(1, cost.bill());
+  let best = ranking.bestTried(bestChange, totals);
+  if (best >= 0) bestChange = ranking.trial(best);
   for (let tried = 0; tried < FINALISTS || best < 0; tried += 1) {
-    const step = ranking.next(least, totals);
+    const step = ranking.next(bestChange, totals);
     if (step < 0) break;
     const change = ranking.trial(step);
-    if (change >= least) continue;
-    least = change;
+    if (change >= bestChange) continue;
+    bestChange = change;
     best = step;
   }
   return best;
@@ -68,7 +67,7 @@ const withFloor = ({ base, floor }: ServiceToSize): Size => ({
 
 /**
  * Takes replicas or CPU where it costs least until the sizes are within the limits: to each service's floor, and under it where the floors
- * together are more than there is, so that what there is goes where it is worth most.
+ * together exceed the limits.
  * @returns false where they cannot be
  */
 function fit(cost: ApplicationCost, limits: TotalLimits): boolean {
@@ -83,15 +82,15 @@ function fitAboveFloors(cost: ApplicationCost, limits: TotalLimits): boolean {
   const ranking = new StepRanking(cost);
   while (!totals.isKept) {
     let best = -1;
-    let least = Number.POSITIVE_INFINITY;
+    let bestChange = Number.POSITIVE_INFINITY;
     for (const service of cost.services.keys()) {
       for (const step of [STEPS * service + FEWER, STEPS * service + SMALLER]) {
         const size = ranking.sizeOf(step);
         const freed = size === undefined ? 0 : totals.freed(service, cost.sizeOf(service), size);
         if (freed <= 0) continue;
         const change = ranking.trial(step) / freed;
-        if (change >= least) continue;
-        least = change;
+        if (change >= bestChange) continue;
+        bestChange = change;
         best = step;
       }
     }
@@ -105,15 +104,15 @@ function fitUnderFloors(cost: ApplicationCost, limits: TotalLimits): boolean {
   const totals = new Totals(cost, limits);
   while (!totals.isKept) {
     let best: { readonly service: number; readonly size: Size } | undefined;
-    let least = Number.POSITIVE_INFINITY;
+    let bestChange = Number.POSITIVE_INFINITY;
     for (const service of cost.services.keys()) {
       const from = cost.sizeOf(service);
       const size = { ...from, replicas: from.replicas - 1 };
       const freed = totals.freed(service, from, size);
       if (size.replicas < 1 || freed <= 0) continue;
       const change = cost.trial(service, size) / freed;
-      if (change >= least) continue;
-      least = change;
+      if (change >= bestChange) continue;
+      bestChange = change;
       best = { service, size };
     }
     if (best === undefined) return false;
@@ -133,13 +132,13 @@ function take(step: number, cost: ApplicationCost, ranking: StepRanking, totals:
 }
 
 /**
- * From where the application is. Where nodes have too little room containers are once made larger before any pod is started: a pod takes the
- * room of many steps at once, and the cheaper result counts.
+ * From where the application is. Where nodes have too little CPU left, containers are once made larger before any pod is started: a pod
+ * takes as much as many steps. The cheaper result counts.
  */
 function nearest(make: () => ApplicationCost, limits: TotalLimits, mostSteps: number): ApplicationCost {
   const started = (): ApplicationCost => {
     const cost = make();
-    for (const [service, each] of cost.services.entries()) cost.set(service, withFloor(each));
+    for (const [number, service] of cost.services.entries()) cost.set(number, withFloor(service));
     return cost;
   };
   const near = started();
@@ -151,6 +150,14 @@ function nearest(make: () => ApplicationCost, limits: TotalLimits, mostSteps: nu
   descend(grown, growthAlone(limits), mostSteps);
   descendWithin(grown, limits, mostSteps);
   return grown.total() < near.total() - SLACK ? grown : near;
+}
+
+/** As much CPU as the roomy size has, in the replicas of now: larger in place of more. */
+function largeSize(roomy: Size, { base, ceiling, stepCpuCores }: ServiceToSize): Size {
+  if (stepCpuCores === 0) return base;
+  const cores = (roomy.replicas * roomy.cpuCores) / Math.max(1, base.replicas);
+  const cpuCores = Math.max(base.cpuCores, Math.min(ceiling.cpuCores, roundedUp(cores, stepCpuCores)));
+  return { ...base, cpuCores };
 }
 
 /**
@@ -165,20 +172,22 @@ export function cheapest(
   limits: TotalLimits,
   mostSteps: number,
 ): ApplicationCost {
-  const near = nearest(make, limits, mostSteps);
-  if (near.isMet()) return near;
+  const nearCost = nearest(make, limits, mostSteps);
+  if (nearCost.isMet()) return nearCost;
   const starts = [roomy];
-  if (limits.mayWait !== true && isBlocked(near, limits))
-    starts.push(near.services.map((each, at) => largeSize(roomy[at] ?? each.base, each)));
-  let least = near;
+  if (limits.mayWait !== true && isBlocked(nearCost, limits))
+    starts.push(
+      nearCost.services.map((service, number) => largeSize(roomy[number] ?? service.base, service)),
+    );
+  let cheapestCost = nearCost;
   for (const sizes of starts) {
-    const far = make();
-    const isLarge = near.services.length >= LARGE;
+    const cost = make();
+    const isLarge = nearCost.services.length >= LARGE;
     for (const [service, size] of sizes.entries())
-      far.set(service, isLarge && near.isMetThrough(service) ? near.sizeOf(service) : size);
-    if (!fit(far, limits)) continue;
-    descendWithin(far, limits, mostSteps);
-    if (far.total() < least.total() - SLACK) least = far;
+      cost.set(service, isLarge && nearCost.isMetThrough(service) ? nearCost.sizeOf(service) : size);
+    if (!fit(cost, limits)) continue;
+    descendWithin(cost, limits, mostSteps);
+    if (cost.total() < cheapestCost.total() - SLACK) cheapestCost = cost;
   }
-  return least;
+  return cheapestCost;
 }

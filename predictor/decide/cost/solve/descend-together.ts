@@ -10,7 +10,7 @@ export const LARGE = 100;
 /** Share of a route's services that the first round may change; steps together are kept where they bring this share of what was estimated. */
 const SHARE = 0.25;
 
-interface Taken {
+interface TakenStep {
   readonly service: number;
   readonly from: Size;
   readonly to: Size;
@@ -29,15 +29,15 @@ export function descendTogether(
   mostSteps: number,
 ): number {
   const servicesOf = servicesByRoute(cost);
-  const most = servicesOf.map((services) => Math.max(1, Math.ceil(SHARE * services.length)));
-  let taken = 0;
-  while (taken < mostSteps) {
-    const before = cost.total();
+  const limits = servicesOf.map((services) => Math.max(1, Math.ceil(SHARE * services.length)));
+  let stepCount = 0;
+  while (stepCount < mostSteps) {
+    const totalBefore = cost.total();
     const missed = servicesOf.map((_, route) => cost.missPerHourOf(route));
     const rounds = servicesOf.map((services, route) =>
-      takeBest(services, most[route] ?? 0, { cost, ranking, totals }),
+      takeBest(services, limits[route] ?? 0, { cost, ranking, totals }),
     );
-    const undone = new Set<Taken>();
+    const undone = new Set<TakenStep>();
     for (const [route, steps] of rounds.entries()) {
       if (steps.length === 0) continue;
       let change = cost.missPerHourOf(route) - (missed[route] ?? 0);
@@ -46,25 +46,25 @@ export function descendTogether(
         change += cost.priceOf(service, to) - cost.priceOf(service, from);
         estimated += estimate;
       }
-      const limit = most[route] ?? 0;
+      const limit = limits[route] ?? 0;
       if (change > SHARE * estimated) {
         for (const step of steps) undone.add(step);
-        most[route] = Math.floor(Math.min(limit, steps.length) / 2);
-      } else most[route] = 2 * limit;
+        limits[route] = Math.floor(Math.min(limit, steps.length) / 2);
+      } else limits[route] = 2 * limit;
     }
     for (const step of undone) undo(step, ranking, totals);
-    const kept = rounds.flat().filter((step) => !undone.has(step));
-    if (cost.total() > before - SLACK && kept.length > 0) {
-      for (const step of kept) undo(step, ranking, totals);
+    const keptSteps = rounds.flat().filter((step) => !undone.has(step));
+    if (cost.total() > totalBefore - SLACK && keptSteps.length > 0) {
+      for (const step of keptSteps) undo(step, ranking, totals);
       ranking.update();
-      return taken;
+      return stepCount;
     }
-    for (const { from, service, to } of kept) if (!isGrowth(from, to)) totals.change(service, from, to);
+    for (const { from, service, to } of keptSteps) if (!isGrowth(from, to)) totals.change(service, from, to);
     ranking.update();
-    taken += kept.length;
-    if (rounds.every((steps) => steps.length === 0)) return taken;
+    stepCount += keptSteps.length;
+    if (rounds.every((steps) => steps.length === 0)) return stepCount;
   }
-  return taken;
+  return stepCount;
 }
 
 /** A service on several routes, such as the entry, is left to steps one at a time. */
@@ -77,53 +77,50 @@ function servicesByRoute(cost: ApplicationCost): number[][] {
   return services;
 }
 
-/** The best step of each service, as many of the best of those as are allowed. */
+/** The best step of each service, at most `limit` of them: those that are estimated best. */
 function takeBest(
   services: readonly number[],
-  most: number,
+  limit: number,
   { cost, ranking, totals }: { cost: ApplicationCost; ranking: StepRanking; totals: Totals },
-): Taken[] {
-  if (most === 0) return [];
-  const best = services.flatMap((service) => {
-    const step = bestOf(service, ranking);
-    return step === undefined ? [] : [step];
-  });
-  best.sort((a, b) => a.estimate - b.estimate);
-  const taken: Taken[] = [];
-  for (const { estimate, step } of best) {
-    if (taken.length === most) break;
+): TakenStep[] {
+  if (limit === 0) return [];
+  const ranked = services.flatMap((service) => bestOf(service, ranking) ?? []);
+  ranked.sort((a, b) => a.estimate - b.estimate);
+  const steps: TakenStep[] = [];
+  for (const { estimate, step } of ranked) {
+    if (steps.length === limit) break;
     const service = Math.floor(step / STEPS);
-    const to = ranking.sizeOf(step);
-    if (to === undefined || !ranking.isAllowed(step, totals)) continue;
+    const size = ranking.sizeOf(step);
+    if (size === undefined || !ranking.isAllowed(step, totals)) continue;
     const from = cost.sizeOf(service);
-    if (isGrowth(from, to)) totals.change(service, from, to);
-    ranking.set(service, to);
-    taken.push({ service, from, to, estimate });
+    if (isGrowth(from, size)) totals.change(service, from, size);
+    ranking.set(service, size);
+    steps.push({ service, from, to: size, estimate });
   }
-  return taken;
+  return steps;
 }
 
-function bestOf(
-  service: number,
-  ranking: StepRanking,
-): { readonly step: number; readonly estimate: number } | undefined {
-  let least = -SLACK;
-  let best = -1;
+interface RankedStep {
+  readonly step: number;
+  readonly estimate: number;
+}
+
+function bestOf(service: number, ranking: StepRanking): RankedStep | undefined {
+  let best: RankedStep | undefined;
   for (let step = STEPS * service; step < STEPS * (service + 1); step += 1) {
-    if ((ranking.estimates[step] ?? 0) >= least) continue;
+    const bound = best?.estimate ?? -SLACK;
+    if ((ranking.estimates[step] ?? 0) >= bound) continue;
     const estimate = ranking.refine(step);
-    if (estimate >= least) continue;
-    least = estimate;
-    best = step;
+    if (!(estimate >= bound)) best = { step, estimate };
   }
-  return best < 0 ? undefined : { step: best, estimate: least };
+  return best;
 }
 
 /** Only growth takes of the limits at once: what the other steps of a round free is there once they are kept. */
 const isGrowth = (from: Size, to: Size): boolean =>
   to.replicas > from.replicas || to.cpuCores > from.cpuCores;
 
-function undo({ from, service, to }: Taken, ranking: StepRanking, totals: Totals): void {
+function undo({ from, service, to }: TakenStep, ranking: StepRanking, totals: Totals): void {
   if (isGrowth(from, to)) totals.change(service, to, from);
   ranking.set(service, from);
 }

@@ -1,23 +1,8 @@
 import type { Size } from "../../facts/size.ts";
-import type { NodeLeft } from "../../../nodes/node-room.ts";
 import type { ApplicationCost } from "../price/application-cost.ts";
 import { SLACK } from "../price/cost-inputs.ts";
-import type { ServiceToSize } from "../price/cost-inputs.ts";
-import { NodeRooms, podCores } from "./node-rooms.ts";
-
-/** Limits of the application as a whole; absent means none. */
-export interface TotalLimits {
-  /** Where more than these run some are given up. */
-  readonly pods?: number;
-  /** What all pods may request together, cores. It bounds growth alone: pods that run may stay. */
-  readonly cpuCores?: number;
-  /** What pods leave of each node. */
-  readonly nodes?: readonly NodeLeft[];
-  /** Nothing is left: what one service is to have others give up, also pods that run. */
-  readonly isTraded?: boolean;
-  /** Pods take no room: they are asked for whether a node has any or not. True of every search for a large application. */
-  readonly mayWait?: boolean;
-}
+import type { ServiceToSize, TotalLimits } from "../price/cost-inputs.ts";
+import { NodeHeadroom, podCores } from "./node-headroom.ts";
 
 /** What the pods of a service request together, cores. */
 const requestedCores = ({ pods }: ServiceToSize, { cpuCores, replicas }: Size): number =>
@@ -33,7 +18,7 @@ const atLeastTaken = ({ pods, runningCores = 0 }: ServiceToSize, size: Size): Si
 /** Pods of all services together, what they request and what they take of each node, kept up with each change. */
 export class Totals {
   /** Absent where nodes are not known. */
-  readonly rooms: NodeRooms | undefined;
+  readonly headroom: NodeHeadroom | undefined;
   private pods = 0;
   /** What all pods request, cores. */
   private requested = 0;
@@ -54,14 +39,14 @@ export class Totals {
     const { services } = cost;
     this.isTraded = isTraded;
     this.services = services;
-    this.rooms = nodes && new NodeRooms(nodes, services, (service) => cost.sizeOf(service), mayWait);
+    this.headroom = nodes && new NodeHeadroom(nodes, services, (service) => cost.sizeOf(service), mayWait);
     for (const service of services.keys()) this.add(service, cost.sizeOf(service), 1);
-    const taken = services.reduce((sum, each) => {
-      const { base, pods, runningCores = base.cpuCores } = each;
-      return sum + requestedCores(each, { ...base, replicas: pods?.taken ?? 0, cpuCores: runningCores });
+    const takenCores = services.reduce((sum, service) => {
+      const { base, pods, runningCores = base.cpuCores } = service;
+      return sum + requestedCores(service, { ...base, replicas: pods?.taken ?? 0, cpuCores: runningCores });
     }, 0);
     this.mostPods = mostPods;
-    this.mostCores = (isTraded ? taken : Math.max(cpuCores, taken)) * (1 + SLACK);
+    this.mostCores = (isTraded ? takenCores : Math.max(cpuCores, takenCores)) * (1 + SLACK);
   }
 
   /** Whether the limits of pods and cores are kept. */
@@ -71,13 +56,13 @@ export class Totals {
 
   /** A change that asks for no more than the limits leave, or for less than before. */
   allows(service: number, from: Size, to: Size): boolean {
-    const each = this.services[service] as ServiceToSize;
+    const sized = this.services[service] as ServiceToSize;
     const addedPods = to.replicas - from.replicas;
-    const addedCores = requestedCores(each, to) - requestedCores(each, from);
+    const addedCores = requestedCores(sized, to) - requestedCores(sized, from);
     return (
       (addedPods <= 0 || this.pods + addedPods <= this.mostPods * (1 + SLACK)) &&
       (addedCores <= 0 || this.requested + addedCores <= this.mostCores) &&
-      this.rooms?.allows(service, from, to) !== false
+      this.headroom?.allows(service, from, to) !== false
     );
   }
 
@@ -87,15 +72,15 @@ export class Totals {
    */
   freed(service: number, from: Size, to: Size): number {
     if (this.pods > this.mostPods) return from.replicas - to.replicas;
-    const each = this.services[service] as ServiceToSize;
-    const held = (size: Size): Size => (this.isTraded ? size : atLeastTaken(each, size));
-    return requestedCores(each, held(from)) - requestedCores(each, held(to));
+    const sized = this.services[service] as ServiceToSize;
+    const held = (size: Size): Size => (this.isTraded ? size : atLeastTaken(sized, size));
+    return requestedCores(sized, held(from)) - requestedCores(sized, held(to));
   }
 
   change(service: number, from: Size, to: Size): void {
     this.add(service, from, -1);
     this.add(service, to, 1);
-    this.rooms?.change(service, from, to);
+    this.headroom?.change(service, from, to);
   }
 
   private add(service: number, size: Size, sign: number): void {

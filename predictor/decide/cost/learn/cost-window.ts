@@ -1,0 +1,125 @@
+import type { Application } from "@tradewind/core/contract/application.ts";
+import type { Window } from "@tradewind/core/contract/window.ts";
+import { compileFlow, serviceIndex } from "../../../models/route/call-graph.ts";
+import type { FlowGraph, ServiceIndex } from "../../../models/route/call-graph.ts";
+import type { NodeLeft } from "../../../nodes/node-room.ts";
+import { DEFAULT_WINDOW_LIMITS } from "../../../window/limits.ts";
+import { withThrottledWaits } from "../../facts/arrival-wait.ts";
+import type { Residuals } from "../../facts/evidence.ts";
+import type { DecisionContext, Observation } from "../../facts/observation.ts";
+import type { PolicySettings } from "../../facts/settings.ts";
+import type { FlowVerdict, Verdict } from "../../facts/verdict.ts";
+
+/** What is known of nodes, and of what came since the window; see `PolicyInputs`. */
+export interface Platform {
+  readonly surgeRatio?: number | undefined;
+  readonly largestContainer?: { readonly cpuCores: number } | undefined;
+  readonly allNodes?: { readonly cpuCores: number } | undefined;
+  readonly nodes?: readonly NodeLeft[] | undefined;
+  readonly roomByNodeClass?: Readonly<Record<string, number>> | undefined;
+}
+
+/** A route as measured, with its calls compiled. */
+export interface MeasuredRoute extends FlowVerdict {
+  /** Services by their numbers in {@link CostWindow.index}; undefined where its entry is none of them. */
+  readonly graph: FlowGraph | undefined;
+}
+
+/** One window as the decision by cost reads it. */
+export interface CostWindow {
+  readonly application: Application;
+  readonly settings: PolicySettings;
+  readonly startMs: number;
+  readonly endMs: number;
+  /** See `DecisionContext`. */
+  readonly missing: string | undefined;
+  /** Of the services in the application's namespace; waits for throttled services are their self time. */
+  readonly windows: readonly Window[];
+  readonly observations: readonly Observation[];
+  readonly verdict: Verdict;
+  /** All services: those with an observation, then the others with a window. */
+  readonly index: ServiceIndex;
+  readonly routes: readonly MeasuredRoute[];
+  /** Requests that arrived over those answered; 1 where arrivals were not counted. */
+  readonly arrivalRatio: number;
+  readonly platform: Platform;
+  /** Trained residuals in use, by service. */
+  readonly residuals: Residuals;
+}
+
+export function costWindow(
+  { application, missing, settings, windowSet }: DecisionContext,
+  observations: readonly Observation[],
+  verdict: Verdict,
+  platform: Platform = {},
+  residuals: Residuals = new Map(),
+): CostWindow {
+  const measured = windowSet.windows.filter(({ namespace }) => namespace === application.namespace);
+  const windows = withThrottledWaits(measured, 1 - application.objective.percentile);
+  const withWait = new Map(measured.map((window, number) => [window, windows[number] ?? window]));
+  const index = serviceIndex([...new Set([...observations, ...windows].map(({ service }) => service))]);
+  const entry = observations.find(({ service }) => service === application.entry);
+  return {
+    application,
+    settings,
+    startMs: windowSet.startMs,
+    endMs: windowSet.endMs,
+    missing,
+    windows,
+    observations: observations.map((observation) => {
+      const window = observation.window && withWait.get(observation.window);
+      return window === undefined || window === observation.window ? observation : { ...observation, window };
+    }),
+    verdict,
+    index,
+    routes: verdict.flows.map((route) =>
+      Object.assign({}, route, { graph: compileFlow(route.flow, { windows }, index) }),
+    ),
+    arrivalRatio: countedArrivalRatio(entry, verdict.requestsPerSecond, windowSet.flows.length) ?? 1,
+    platform,
+    residuals,
+  };
+}
+
+/** The calls of a route between some of the services: calls of others, and what only those reach, are left out. */
+export function graphAmong(
+  { flow, graph }: MeasuredRoute,
+  { index, windows }: Pick<CostWindow, "index" | "windows">,
+  isAmong: (service: string) => boolean,
+): FlowGraph | undefined {
+  if (namesIn(graph, index).every(isAmong)) return graph;
+  const numberOf = new Map([...index.numberOf].filter(([service]) => isAmong(service)));
+  return compileFlow(flow, { windows }, { names: index.names, numberOf });
+}
+
+/** Services that requests of a route wait for, callees first. A consumer of a queue takes part in traces too, and is none. */
+export const namesIn = (graph: FlowGraph | undefined, { names }: ServiceIndex): string[] =>
+  Array.from(graph?.serviceOf ?? [], (service) => names[service] ?? "");
+
+/** Requests per second that arrived at the application. */
+export const arrivalsPerSecond = ({
+  arrivalRatio,
+  routes,
+}: Pick<CostWindow, "arrivalRatio" | "routes">): number =>
+  routes.reduce((sum, { flow }) => sum + arrivalRatio * flow.requestsPerSecond, 0);
+
+/** Counts of beginning requests miss those that run longest. Below this share of the answered requests they are not used. */
+const COUNTED_SHARE = 0.7;
+
+/**
+ * Requests that arrived at the application over those that it answered: above 1 while a queue builds up, below 1 while one is
+ * worked off. Undefined where arrivals were not counted, or too few of them in time.
+ * @param answeredPerSecond of all routes
+ * @param routes measured; at their limit, requests of further routes are counted as arrivals and not as answered
+ */
+export function countedArrivalRatio(
+  entry: Observation | undefined,
+  answeredPerSecond: number,
+  routes = 0,
+): number | undefined {
+  const beganPerSecond = entry?.window?.beganPerSecond;
+  const areAllAnswered = routes < DEFAULT_WINDOW_LIMITS.maxFlows && answeredPerSecond > 0;
+  if (beganPerSecond === undefined || !areAllAnswered) return undefined;
+  const ratio = beganPerSecond / answeredPerSecond;
+  return ratio >= COUNTED_SHARE ? ratio : undefined;
+}

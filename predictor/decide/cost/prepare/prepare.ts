@@ -1,0 +1,116 @@
+import type { PolicyName } from "@tradewind/core/contract/plan.ts";
+import type { Reason } from "@tradewind/core/contract/reason.ts";
+import { serviceIndex } from "../../../models/route/call-graph.ts";
+import { MOSTLY_TRAINED } from "../../../models/residual/standing.ts";
+import { failureReasons } from "../../facts/reasons.ts";
+import type { CostWindow } from "../learn/cost-window.ts";
+import type { LoadOutlook } from "../learn/outlook.ts";
+import type { CostMemory } from "../learn/state.ts";
+import type { RouteToHold, TotalLimits } from "../price/cost-inputs.ts";
+import { loadNow } from "./arrivals.ts";
+import { growthAtLimit } from "./growth-at-limit.ts";
+import { judgeMisses, routesToHold } from "./routes.ts";
+import { lacksModel, servicesNow } from "./service-now.ts";
+import type { ServiceNow } from "./service-now.ts";
+import { sizingAt } from "./sizing.ts";
+import type { Sizing } from "./sizing.ts";
+
+/** `planner` where trained residuals take part in all that takes a measurable share of the time. */
+export type CostLevel = Extract<PolicyName, "planner" | "planner-prior">;
+
+/** Which sizes of the services on users' routes cost least. */
+export interface Problem extends Sizing {
+  readonly window: CostWindow;
+  /** With the misses of the window counted. */
+  readonly memory: CostMemory;
+  readonly level: CostLevel;
+  readonly reasons: readonly Reason[];
+  readonly outlook: LoadOutlook;
+  /** Services with a workload, by the same numbers as {@link Sizing.services}. */
+  readonly measured: readonly ServiceNow[];
+  /** Services of which nothing is taken. */
+  readonly keptServices: ReadonlySet<string>;
+  /** CPU of all containers that measured misses ask for, cores by service. */
+  readonly grownCores: ReadonlyMap<string, number>;
+  readonly routes: readonly RouteToHold[];
+  readonly limits: TotalLimits;
+  /** The same at the current load: without load that may come or that full services may hide. */
+  readonly atCurrentLoad: () => Sizing;
+}
+
+/** Services that serve and have no calibrated model yet: then another level decides. */
+export interface ModelsMissing {
+  readonly withoutModel: readonly ServiceNow[];
+}
+
+/** @param memory after the window */
+export function prepare(memory: CostMemory, window: CostWindow): Problem | ModelsMissing {
+  const load = loadNow(window, memory);
+  const services = servicesNow(window, memory, load);
+  const withoutModel = services.measured.filter(lacksModel);
+  if (withoutModel.length > 0) return { withoutModel };
+  const misses = judgeMisses(window, memory, services, load);
+  const growth = growthAtLimit(window, memory, misses.unexplained);
+  const unsure = services.measured.filter(isUnsure(window, misses.keptServices));
+  const keptServices = new Set(unsure.map(({ fixed }) => fixed.name));
+  const rules = { keptServices, grownCores: growth.grownCores, lostPerSecond: load.lostPerSecond };
+  const sizing = (outlook: LoadOutlook): Sizing =>
+    sizingAt(outlook, services, rules, window, memory.startSeconds);
+  const planned = sizing(load.outlook);
+  const index = serviceIndex(planned.services.map(({ name }) => name));
+  return {
+    ...planned,
+    window,
+    memory: growth.memory,
+    level: levelOf(services.measured),
+    reasons: [...failureReasons(window.verdict, window.application.objective), ...growth.reasons],
+    outlook: load.outlook,
+    measured: services.measured,
+    keptServices,
+    grownCores: growth.grownCores,
+    routes: routesToHold(window.routes, window, memory, index),
+    limits: limitsOf(window, load.onRoute),
+    atCurrentLoad: () => sizing({ ...load.outlook, ratio: 1 }),
+  };
+}
+
+/** Nothing is taken from a service of whose load or replicas a part is not known, nor where a miss is not explained. */
+const isUnsure =
+  ({ missing }: CostWindow, keptServices: ReadonlySet<string>) =>
+  ({ observation: { service, window } }: ServiceNow): boolean =>
+    missing !== undefined ||
+    window?.replicasReady === undefined ||
+    window.requestsPerSecond === undefined ||
+    keptServices.has(service);
+
+/** By the weight of trained residuals in the mean over the time that requests spend. */
+function levelOf(measured: readonly ServiceNow[]): CostLevel {
+  let [total, trained] = [0, 0];
+  for (const { observation, residual } of measured) {
+    const { ownLatency, requestsPerSecond = 0 } = observation.window ?? {};
+    const seconds = requestsPerSecond * (ownLatency?.meanSeconds ?? 0);
+    total += seconds;
+    trained += seconds * (residual?.weight ?? 0);
+  }
+  return total > 0 && trained >= MOSTLY_TRAINED * total ? "planner" : "planner-prior";
+}
+
+function limitsOf(
+  { application, observations, platform }: CostWindow,
+  onRoute: ReadonlySet<string>,
+): TotalLimits {
+  const { allNodes, nodes } = platform;
+  const { pods } = application.budget;
+  // Services off every route take their pods of the budget first: no model says what they could do without.
+  const otherPods = observations.reduce(
+    (sum, { baseReplicas, service }) => sum + (onRoute.has(service) ? 0 : baseReplicas),
+    0,
+  );
+  // Where no container can grow nothing competes with pods: those that wait are placed as CPU becomes free.
+  const isByNode = observations.some(({ resizable }) => resizable.cpu);
+  return {
+    ...(pods !== undefined && { pods: Math.max(0, pods - otherPods) }),
+    ...(allNodes && { cpuCores: allNodes.cpuCores }),
+    ...(nodes && isByNode && { nodes }),
+  };
+}

@@ -1,0 +1,137 @@
+import { renumbered, serviceIndex } from "../../../models/route/call-graph.ts";
+import type { ServiceIndex } from "../../../models/route/call-graph.ts";
+import { flowTailSeconds, shareOver as measuredShareOver } from "../../facts/objective.ts";
+import type { Observation } from "../../facts/observation.ts";
+import { namesIn } from "../learn/cost-window.ts";
+import type { CostWindow, MeasuredRoute } from "../learn/cost-window.ts";
+import { excessOf, spreadOf, UNSEEN_ERROR } from "../learn/learn-routes.ts";
+import type { CostMemory } from "../learn/state.ts";
+import { ApplicationCost } from "../price/application-cost.ts";
+import type { RouteToHold, ServiceToSize } from "../price/cost-inputs.ts";
+import { normalQuantile, shareOver } from "../price/route-cost.ts";
+import type { LoadNow } from "./arrivals.ts";
+import { atRunningSize } from "./service-now.ts";
+import type { ServicesNow } from "./service-now.ts";
+
+/** Services that requests of these routes wait for. */
+export const servicesOn = (
+  routes: readonly MeasuredRoute[],
+  { index }: Pick<CostWindow, "index">,
+): ReadonlySet<string> => new Set(routes.flatMap(({ graph }) => namesIn(graph, index)));
+
+/**
+ * Routes with what earlier windows have shown of them; one whose entry is no service of the application is left out.
+ * @param index numbers of the services that the cost has
+ */
+export function routesToHold(
+  routes: readonly MeasuredRoute[],
+  { application, index: allServices, verdict }: CostWindow,
+  memory: Pick<CostMemory, "routes">,
+  index: ServiceIndex,
+): RouteToHold[] {
+  const remembered = new Map(memory.routes.map((route) => [route.route, route]));
+  return routes.flatMap(({ flow, graph }): RouteToHold[] => {
+    if (graph === undefined) return [];
+    const route = remembered.get(flow.flow);
+    return [
+      {
+        graph: renumbered(graph, allServices, index),
+        share: verdict.requestsPerSecond > 0 ? flow.requestsPerSecond / verdict.requestsPerSecond : 0,
+        objectiveSeconds: application.objective.milliseconds / 1e3,
+        ...excessOf(route),
+        spread: route !== undefined && route.spread > 0 ? route.spread : spreadOf(flow.latency),
+        sigma: route === undefined ? UNSEEN_ERROR : Math.sqrt(route.square),
+      },
+    ];
+  });
+}
+
+/** A route that misses its objective by more than the models expect of the sizes that run. */
+export interface UnexplainedMiss {
+  readonly route: MeasuredRoute;
+  /** Share of its requests that are over the objective or failed, and the share that the models expect. */
+  readonly overRatio: number;
+  readonly expectedRatio: number;
+}
+
+/** Routes that miss their objective, as the models see them. */
+export interface JudgedMisses {
+  /** Services of which nothing is taken. */
+  readonly keptServices: ReadonlySet<string>;
+  readonly unexplained: readonly UnexplainedMiss[];
+}
+
+/**
+ * Which misses the models do not explain: by more than they expect of the sizes that run, with their own error. Nothing is taken from
+ * services of such routes, since what they could do without is not known. An explained miss keeps nothing that does not help. Also kept
+ * are services whose new replicas are not ready yet: their effect has not been measured.
+ */
+export function judgeMisses(
+  window: CostWindow,
+  memory: CostMemory,
+  { measured, passed }: ServicesNow,
+  { lostPerSecond }: Pick<LoadNow, "lostPerSecond">,
+): JudgedMisses {
+  const missed = window.routes.filter(({ severity }) => severity > 1);
+  if (missed.length === 0) return { keptServices: new Set(), unexplained: [] };
+  const missedServices = servicesOn(missed, window);
+  const running = [...measured.map(atRunningSize), ...passed];
+  const services = running.filter(({ name }) => missedServices.has(name));
+  // A route whose entry is no service of the application has no model, and nothing explains its miss.
+  const modelled = missed.filter(({ graph }) => graph !== undefined);
+  const unexplained = unexplainedMisses(modelled, services, window, memory);
+  const unexplainedRoutes = new Set(unexplained.map(({ route }) => route.flow.flow));
+  const left = missed.filter(({ flow, graph }) => graph === undefined || unexplainedRoutes.has(flow.flow));
+  const starting = window.observations.filter((one) => missedServices.has(one.service) && isStarting(one));
+  const behindFailures = left.length > 0 ? lostPerSecond.keys() : [];
+  const names = [...servicesOn(left, window), ...behindFailures, ...starting.map(({ service }) => service)];
+  return { keptServices: new Set(names), unexplained };
+}
+
+function unexplainedMisses(
+  missed: readonly MeasuredRoute[],
+  services: readonly ServiceToSize[],
+  window: CostWindow,
+  memory: CostMemory,
+): UnexplainedMiss[] {
+  const { objective, prices } = window.application;
+  const allowed = 1 - objective.percentile;
+  const quantile = normalQuantile(objective.percentile);
+  const routes = routesToHold(missed, window, memory, serviceIndex(services.map(({ name }) => name)));
+  const cost = new ApplicationCost(services, routes, {
+    prices,
+    missPerHour: 0,
+    budget: allowed,
+    quantile,
+    loads: [{ factor: 1, weight: 1 }],
+    changeRatio: 0,
+    lateRatio: 0,
+    warmUpRatio: 0,
+  });
+  // Requests fail for want of a node: what other services hold is that room, and no reason to keep it.
+  const isNodeShort = window.observations.some(lacksPods);
+  return missed.flatMap((route, number): UnexplainedMiss[] => {
+    const { objectiveSeconds, spread } = cost.routeOf(number);
+    const { errorRatio, latency } = route.flow;
+    const failed = isNodeShort ? 0 : errorRatio;
+    const overRatio = failed + (1 - errorRatio) * measuredShareOver(latency, objectiveSeconds);
+    const tailSeconds = cost.tailOf(number) * Math.exp(cost.sigmaOf(number));
+    const expected = shareOver({ tailSeconds, quantile, spread, sigma: 0 }, objectiveSeconds);
+    // Of a tail that is as predicted the share over the objective follows from the measured distribution, not from the model's.
+    const isTailExplained =
+      failed <= allowed && flowTailSeconds(latency, objective.percentile) <= tailSeconds;
+    if (isTailExplained || overRatio <= Math.max(expected, allowed)) return [];
+    return [{ route, overRatio, expectedRatio: cost.overOf(number) }];
+  });
+}
+
+/** Replicas were asked for that do not serve yet, and do not wait for a node. */
+export const isStarting = ({
+  baseReplicas,
+  readyReplicas = baseReplicas,
+  unscheduled,
+}: Observation): boolean => readyReplicas + unscheduled < baseReplicas;
+
+/** It has no pod at all, since no node has room for one. */
+const lacksPods = ({ readyReplicas, unscheduled }: Observation): boolean =>
+  readyReplicas === 0 && unscheduled > 0;

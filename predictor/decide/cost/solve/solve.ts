@@ -1,0 +1,111 @@
+import type { Size } from "../../facts/size.ts";
+import type { Problem } from "../prepare/prepare.ts";
+import type { Sizing } from "../prepare/sizing.ts";
+import { ApplicationCost } from "../price/application-cost.ts";
+import { atLoad } from "../price/cost-inputs.ts";
+import type { ServiceToSize, TotalLimits } from "../price/cost-inputs.ts";
+import { OwnTails } from "../price/own-tails.ts";
+import { cheapest } from "./cheapest.ts";
+import { LARGE } from "./descend-together.ts";
+import { meetProvenNeed } from "./proven-need.ts";
+import {
+  isCpuShort,
+  lacksNodes,
+  stillWaiting,
+  tradeable,
+  waitingIn,
+  withCalls,
+  withoutWaiting,
+} from "./waiting-pods.ts";
+import type { WaitingPods } from "./waiting-pods.ts";
+
+/** The cheapest sizes that were found. */
+export interface Solution {
+  /** Of the pods that can run now; pods that wait for a node are not among them, unless others give up pods for them. */
+  readonly cost: ApplicationCost;
+  readonly waiting: WaitingPods;
+  /** Services that others give up pods for. */
+  readonly tradedFor: readonly string[];
+  /** The models at the sizes that the decision started from, and at a multiple of the load that it planned for. */
+  readonly atBase: (loadRatio?: number) => ApplicationCost;
+}
+
+const MOST_STEPS = 2_000;
+
+/**
+ * The cheapest sizes. If nodes cannot hold every size worth its price it is searched twice: for the pods that can run now, and as if
+ * more nodes existed. The replicas between the two wait for nodes.
+ */
+export function solve(problem: Problem): Solution {
+  const { services } = problem;
+  const limits = limitsOf(problem);
+  const search = searchOf(problem, problem);
+  const isWaiting = services.some(({ unscheduled = 0 }) => unscheduled > 0);
+  const servingAtOnce = isWaiting ? undefined : search.within(services, limits);
+  if (servingAtOnce?.isEnough === true && !lacksNodes(servingAtOnce.cost, limits))
+    return { cost: servingAtOnce.cost, waiting: new Map(), tradedFor: [], atBase: search.atBase(services) };
+  const { cost: whole } = search.within(services, { ...limits, mayWait: true });
+  const waiting = waitingIn(services, whole);
+  if (isCpuShort(services, waiting, problem.window.platform.nodes)) return traded(problem, waiting);
+  const serving = services.map((service) => withoutWaiting(service, waiting));
+  const { cost } = servingAtOnce ?? search.within(serving, limits);
+  return {
+    cost,
+    waiting: withCalls(waiting, cost, whole, limits),
+    tradedFor: [],
+    atBase: search.atBase(serving),
+  };
+}
+
+/**
+ * Pods wait for CPU that no node has: the CPU of all services goes to what lowers the cost most at the current load. For load that may
+ * come or that full services may hide every service would ask for more, and none would give up a pod.
+ */
+function traded(problem: Problem, waiting: WaitingPods): Solution {
+  const sizing = problem.atCurrentLoad();
+  const search = searchOf(problem, sizing);
+  const serving = sizing.services.map((service) => tradeable(service, waiting));
+  const { cost } = search.within(serving, { ...limitsOf(problem), isTraded: true });
+  return {
+    cost,
+    waiting: stillWaiting(waiting, cost),
+    tradedFor: sizing.services.flatMap(({ name }) => (waiting.has(name) ? [name] : [])),
+    atBase: search.atBase(serving),
+  };
+}
+
+const limitsOf = ({ limits, services }: Problem): TotalLimits =>
+  limits.nodes !== undefined && services.length >= LARGE ? { ...limits, mayWait: true } : limits;
+
+interface Search {
+  readonly atBase: (services: readonly ServiceToSize[]) => Solution["atBase"];
+  /** The cheapest sizes; `isEnough` where nodes have CPU left for all that use proves necessary. */
+  readonly within: (
+    services: readonly ServiceToSize[],
+    limits: TotalLimits,
+  ) => { readonly cost: ApplicationCost; readonly isEnough: boolean };
+}
+
+/** Searches of the same services at the same loads share their self times. */
+function searchOf({ routes }: Problem, { options, services: planned }: Sizing): Search {
+  const selfTimes = new OwnTails(planned, options.loads);
+  const atBase =
+    (services: readonly ServiceToSize[]) =>
+    (loadRatio = 1): ApplicationCost =>
+      loadRatio === 1
+        ? new ApplicationCost(services, routes, options, selfTimes)
+        : new ApplicationCost(services, routes, atLoad(options, loadRatio));
+  return {
+    atBase,
+    within: (services, limits) => {
+      const cost = cheapest(atBase(services), services.map(roomySize), limits, MOST_STEPS);
+      return { cost, isEnough: meetProvenNeed(cost, limits) };
+    },
+  };
+}
+
+/** The service with headroom for the load to come, within its bounds. */
+function roomySize({ base, ceiling, demand, floor }: ServiceToSize): Size {
+  const replicas = Math.max(base.replicas, floor.replicas, demand?.roomyReplicas ?? 0);
+  return { ...base, replicas: Math.min(ceiling.replicas, replicas) };
+}

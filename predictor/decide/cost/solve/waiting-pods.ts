@@ -1,0 +1,121 @@
+import type { ApplicationCost } from "../price/application-cost.ts";
+import { SLACK } from "../price/cost-inputs.ts";
+import type { ServiceToSize, TotalLimits } from "../price/cost-inputs.ts";
+import type { NodeLeft } from "../../../nodes/node-room.ts";
+import { Totals } from "./limits.ts";
+import { podCores } from "./node-headroom.ts";
+
+interface Waiting {
+  /** Replicas that serve, or are to have CPU that another service gives up. */
+  readonly scheduled: number;
+  readonly waiting: number;
+}
+
+/** Replicas that stay asked for though no node has CPU left for them, by service. */
+export type WaitingPods = ReadonlyMap<string, Waiting>;
+
+/**
+ * Which of the replicas that wait for a node would still be worth their price if they served: those stay asked for, so that a node
+ * autoscaler goes on seeing them.
+ * @param whole the cheapest sizes as if all that is asked for served
+ */
+export function waitingIn(services: readonly ServiceToSize[], whole: ApplicationCost): WaitingPods {
+  return new Map(
+    services.flatMap(({ base, name, unscheduled = 0 }, number) => {
+      if (unscheduled === 0) return [];
+      const scheduled = Math.max(1, base.replicas - unscheduled);
+      const waiting = Math.min(base.replicas, whole.sizeOf(number).replicas) - scheduled;
+      return waiting > 0 ? [[name, { scheduled, waiting }] as const] : [];
+    }),
+  );
+}
+
+/** A service with its waiting replicas left out: the others serve, and more would wait too. */
+export function withoutWaiting(service: ServiceToSize, waiting: WaitingPods): ServiceToSize {
+  const replicas = waiting.get(service.name)?.scheduled;
+  if (replicas === undefined) return service;
+  const { base, ceiling, floor } = service;
+  return {
+    ...service,
+    base: { ...base, replicas },
+    floor: { ...floor, replicas },
+    ceiling: { ...ceiling, replicas },
+  };
+}
+
+/**
+ * Whether pods wait for CPU that no node has left, where pods alone move. A pod that a node has CPU for waits for another reason, such as
+ * memory or a taint: what others give up may not help it.
+ */
+export function isCpuShort(
+  services: readonly ServiceToSize[],
+  waiting: WaitingPods,
+  nodes: readonly NodeLeft[] = [],
+): boolean {
+  if (nodes.length === 0 || waiting.size === 0) return false;
+  const mostLeft = mostLeftOf(nodes);
+  return services.every(({ base, name, pods, runningCores = base.cpuCores, stepCpuCores }) => {
+    if (stepCpuCores > 0) return false;
+    return !waiting.has(name) || podCores(pods, runningCores) > mostLeft + SLACK;
+  });
+}
+
+const mostLeftOf = (nodes: readonly NodeLeft[]): number =>
+  nodes.reduce((most, { leftCores, takesPods }) => (takesPods ? Math.max(most, leftCores) : most), 0);
+
+/** A service whose pods others may give up for its own, or the other way round. */
+export function tradeable(service: ServiceToSize, waiting: WaitingPods): ServiceToSize {
+  const { base, floor, pods } = service;
+  const replicas = waiting.get(service.name)?.scheduled ?? base.replicas;
+  // No more than run: so nodes hold all floors together.
+  const least = Math.min(floor.replicas, pods?.taken ?? floor.replicas);
+  return { ...service, base: { ...base, replicas }, floor: { ...floor, replicas: least } };
+}
+
+/** The replicas that go on waiting after others have given up pods. */
+export function stillWaiting(waiting: WaitingPods, serving: ApplicationCost): WaitingPods {
+  return new Map(
+    serving.services.flatMap(({ name }, number) => {
+      const before = waiting.get(name);
+      if (before === undefined) return [];
+      const { replicas } = serving.sizeOf(number);
+      const left = before.scheduled + before.waiting - replicas;
+      return left > 0 ? [[name, { scheduled: replicas, waiting: left }] as const] : [];
+    }),
+  );
+}
+
+/** Whether a replica more of some service would lower the cost, were there a node with CPU for it. */
+export function lacksNodes(cost: ApplicationCost, limits: TotalLimits): boolean {
+  const { headroom } = new Totals(cost, limits);
+  if (headroom === undefined) return false;
+  return cost.services.some(({ ceiling }, number) => {
+    const size = cost.sizeOf(number);
+    const more = { ...size, replicas: size.replicas + 1 };
+    if (more.replicas > ceiling.replicas || headroom.allows(number, size, more)) return false;
+    return cost.trial(number, more) < -SLACK;
+  });
+}
+
+/**
+ * Adds the replicas that would be worth their price if nodes came, of services of which none waits yet. One that a node has CPU for now is
+ * not asked for: it would take what something of more worth is to have.
+ * @param serving the cheapest sizes of what nodes hold
+ */
+export function withCalls(
+  waiting: WaitingPods,
+  serving: ApplicationCost,
+  whole: ApplicationCost,
+  { nodes = [] }: TotalLimits,
+): WaitingPods {
+  const mostLeft = mostLeftOf(nodes);
+  const calls = serving.services.flatMap(({ name, pods, runningCores }, number) => {
+    const { cpuCores, replicas } = serving.sizeOf(number);
+    const added = whole.sizeOf(number).replicas - replicas;
+    if (added <= 0 || pods === undefined || waiting.has(name)) return [];
+    // A pod starts at the size of those that run: another one is given to it later.
+    const cores = podCores(pods, runningCores ?? cpuCores);
+    return cores > mostLeft + SLACK ? [[name, { scheduled: replicas, waiting: added }] as const] : [];
+  });
+  return new Map([...waiting, ...calls]);
+}
