@@ -70,8 +70,8 @@ export function measureDecisions(
       if (run < 0) continue;
       wall.push(took);
       cpu.push((user + system) / 1e3);
-      const targets = "targets" in decision ? decision.targets : new Map();
-      for (const { planned } of targets.values()) {
+      const targets = "targets" in decision ? [...decision.targets.values()] : [];
+      for (const { planned } of targets) {
         const count = planned?.steps.length ?? 0;
         steps += count;
         changed += count > 0 ? 1 : 0;

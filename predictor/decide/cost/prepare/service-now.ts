@@ -66,7 +66,7 @@ export function servicesNow(
     .filter(({ service }) => onRoute.has(service))
     .map((observation): ServiceNow => {
       const { runningContainer, service, unscheduled, window } = observation;
-      const source = { observation, model: modelOf.get(service), residual: residuals.get(service) };
+      const [model, residual] = [modelOf.get(service), residuals.get(service)];
       const speeds = podSpeedsOf(window, classLogs, classRooms);
       const resizeCores = resizeCoresOf(observation);
       const fixed = {
@@ -75,9 +75,14 @@ export function servicesNow(
         ...(runningContainer && { runningCores: runningContainer.cpuCores }),
         pods: podRoom(observation),
         unscheduled,
-        ...modelled(source, application.objective, { classRooms, speeds }, warmUpFactor),
+        ...modelled(
+          { model, observation, residual },
+          application.objective,
+          { classRooms, speeds },
+          warmUpFactor,
+        ),
       };
-      return { ...source, fixed, speeds, resizeCores };
+      return { observation, model, residual, fixed, speeds, resizeCores };
     });
   const names = new Set(measured.map(({ fixed }) => fixed.name));
   const passed = windows

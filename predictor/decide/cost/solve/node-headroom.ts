@@ -115,6 +115,7 @@ export class NodeHeadroom {
    */
   allows(service: number, from: Size, to: Size): boolean {
     if (to.cpuCores <= from.cpuCores && to.replicas <= from.replicas) return true;
+    if (this.mayWait && to.cpuCores === from.cpuCores) return true;
     const { running, starting } = this.services[service] as PlacedPods;
     const unplacedBefore = this.unplaced;
     this.change(service, from, to);

@@ -52,5 +52,5 @@ function largerSizes(
   const keptCores = Math.min(mostCores, runningCores);
   return (demand?.isUnlimited === true ? [mostCores, keptCores] : [keptCores])
     .filter((cpuCores) => cpuCores > size.cpuCores)
-    .map((cpuCores) => ({ ...size, cpuCores }));
+    .map((cpuCores) => Object.assign({}, size, { cpuCores }));
 }
