@@ -34,6 +34,7 @@ const custom = (group: string, version: string, plural: string, kind: string): R
 /** Every kind that Tradewind reads or writes. */
 export const RESOURCES = {
   applications: custom("tradewind.dev", "v1alpha1", "applications", "Application"),
+  configMaps: core("configmaps", "ConfigMap"),
   customResourceDefinitions: {
     ...named("apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition"),
     namespaced: false,
@@ -44,11 +45,13 @@ export const RESOURCES = {
   ingresses: named("networking.k8s.io", "v1", "ingresses", "Ingress"),
   leases: named("coordination.k8s.io", "v1", "leases", "Lease"),
   namespaces: core("namespaces", "Namespace", false),
+  nodePools: { ...custom("karpenter.sh", "v1", "nodepools", "NodePool"), namespaced: false },
   nodes: core("nodes", "Node", false),
   podDisruptionBudgets: named("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget"),
   pods: core("pods", "Pod"),
   replicaSets: named("apps", "v1", "replicasets", "ReplicaSet"),
   resourceQuotas: core("resourcequotas", "ResourceQuota"),
+  rollouts: custom("argoproj.io", "v1alpha1", "rollouts", "Rollout"),
   scaledObjects: custom("keda.sh", "v1alpha1", "scaledobjects", "ScaledObject"),
   selfSubjectAccessReviews: {
     ...named("authorization.k8s.io", "v1", "selfsubjectaccessreviews", "SelfSubjectAccessReview"),

@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { GRPC_PROBE_PATH } from "@tradewind/core/contract/workload.ts";
 import { Identity, StringMap } from "./metadata.ts";
-import { Resources } from "./quantity.ts";
+import type { PlacedPod } from "./pod.ts";
+import { cpuAndMemory, PlacedSpec, podRequests, RequestingContainer, rulesOf } from "./pod-spec.ts";
 
 const DeclaredVariable = z.object({
   name: z.string(),
@@ -51,10 +52,9 @@ const Probe = z
 const Template = z
   .object({
     metadata: z.object({ labels: StringMap, annotations: StringMap }).nullish(),
-    spec: z.object({
+    spec: PlacedSpec.extend({
       containers: z.array(
-        z.object({
-          name: z.string(),
+        RequestingContainer.extend({
           env: z
             .array(DeclaredVariable)
             .nullish()
@@ -62,22 +62,19 @@ const Template = z
           readinessProbe: Probe,
           livenessProbe: Probe,
           startupProbe: Probe,
-          resources: z
-            .object({ requests: Resources.nullish(), limits: Resources.nullish() })
-            .nullish()
-            .transform((lists) => ({ requests: lists?.requests ?? {}, limits: lists?.limits ?? {} })),
         }),
       ),
     }),
   })
-  .transform(({ metadata, spec: { containers } }) => {
+  .transform(({ metadata, spec }) => {
     const { annotations = {}, labels = {} } = metadata ?? {};
     return {
       labels,
       annotations,
-      containers: containers.map(({ env, livenessProbe, name, readinessProbe, resources, startupProbe }) => ({
+      placed: { requests: podRequests(spec), rules: rulesOf(spec) },
+      containers: spec.containers.map(({ env, livenessProbe, name, readinessProbe, resources, startupProbe }) => ({
         name,
-        resources,
+        resources: { requests: cpuAndMemory(resources.requests), limits: cpuAndMemory(resources.limits) },
         probePaths: [readinessProbe, livenessProbe, startupProbe].filter((path) => path !== undefined),
         env: env.map((each): EnvironmentVariable => {
           const value = valueOf(each, { labels, annotations });
@@ -90,7 +87,7 @@ const Template = z
 /** A container of a pod template. */
 export type TemplateContainer = z.infer<typeof Template>["containers"][number];
 
-/** A Deployment or a StatefulSet, reduced to what is used of it. `kind` is not part of list items, so it is given. */
+/** A Deployment, a StatefulSet or a Rollout, reduced to what is used of it. `kind` is not part of list items, so it is given. */
 export interface Scalable {
   readonly kind: string;
   readonly namespace: string;
@@ -101,9 +98,11 @@ export interface Scalable {
   readonly annotations: Readonly<Record<string, string>>;
   readonly podLabels: Readonly<Record<string, string>>;
   readonly containers: readonly TemplateContainer[];
+  /** What its template takes of a node and asks of it. */
+  readonly placed: Pick<PlacedPod, "requests" | "rules">;
   readonly replicasWanted: number;
   readonly replicasReady: number;
-  /** Revision of a StatefulSet's newest template, as its pods carry it. Those of a Deployment are its ReplicaSets'. */
+  /** Revision of a StatefulSet's or Rollout's newest template, as its pods carry it. Those of a Deployment are its ReplicaSets'. */
   readonly updateRevision: string | undefined;
 }
 
@@ -111,29 +110,116 @@ const MEANINGFUL = /^(tradewind\.dev|resource\.opentelemetry\.io)\//;
 const meaningful = (annotations: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(Object.entries(annotations).filter(([name]) => MEANINGFUL.test(name)));
 
+interface ScalableStatus {
+  readonly readyReplicas?: number | null | undefined;
+  /** Newest template of a StatefulSet. */
+  readonly updateRevision?: string | null | undefined;
+  /** Newest template of a Rollout. */
+  readonly currentPodHash?: string | null | undefined;
+}
+
+const Metadata = Identity.extend({ labels: StringMap, annotations: StringMap });
+const Replicas = z.number().int().min(0).nullish();
+const Status = z
+  .object({
+    readyReplicas: Replicas,
+    updateRevision: z.string().nullish(),
+    currentPodHash: z.string().nullish(),
+  })
+  .nullish();
+
 /** The schema of a Deployment or StatefulSet. */
 export const scalable = (kind: "Deployment" | "StatefulSet") =>
   z
-    .object({
-      metadata: Identity.extend({ labels: StringMap, annotations: StringMap }),
-      spec: z.object({ replicas: z.number().int().min(0).nullish(), template: Template }),
-      status: z
-        .object({ readyReplicas: z.number().int().min(0).nullish(), updateRevision: z.string().nullish() })
-        .nullish(),
-    })
-    .transform(({ metadata, spec, status }): Scalable => ({
-      kind,
-      namespace: metadata.namespace,
-      name: metadata.name,
-      uid: metadata.uid,
-      labels: metadata.labels,
-      annotations: {
-        ...meaningful(spec.template.annotations),
-        ...meaningful(metadata.annotations),
-      },
-      podLabels: spec.template.labels,
-      containers: spec.template.containers,
-      replicasWanted: spec.replicas ?? 1,
-      replicasReady: status?.readyReplicas ?? 0,
-      updateRevision: status?.updateRevision ?? undefined,
-    }));
+    .object({ metadata: Metadata, spec: z.object({ replicas: Replicas, template: Template }), status: Status })
+    .transform(({ metadata, spec, status }) =>
+      scalableOf(kind, metadata, { ...spec, status }),
+    );
+
+function scalableOf(
+  kind: string,
+  metadata: z.infer<typeof Metadata>,
+  {
+    replicas,
+    status,
+    template,
+  }: {
+    readonly replicas?: number | null | undefined;
+    readonly template: z.infer<typeof Template>;
+    readonly status: ScalableStatus | null | undefined;
+  },
+): Scalable {
+  return {
+    kind,
+    namespace: metadata.namespace,
+    name: metadata.name,
+    uid: metadata.uid,
+    labels: metadata.labels,
+    annotations: {
+      ...meaningful(template.annotations),
+      ...meaningful(metadata.annotations),
+    },
+    podLabels: template.labels,
+    containers: template.containers,
+    placed: template.placed,
+    replicasWanted: replicas ?? 1,
+    replicasReady: status?.readyReplicas ?? 0,
+    updateRevision: status?.updateRevision ?? status?.currentPodHash ?? undefined,
+  };
+}
+
+/** An Argo Rollout: its pods' template is its own, or that of a Deployment that it took the place of. */
+export interface Rollout {
+  readonly of: Scalable;
+  /** Name of the Deployment that has the template. */
+  readonly templateOf: string | undefined;
+}
+
+const NO_TEMPLATE: z.infer<typeof Template> = {
+  labels: {},
+  annotations: {},
+  containers: [],
+  placed: { requests: {}, rules: {} },
+};
+
+export const Rollout = z
+  .object({
+    metadata: Metadata,
+    spec: z.object({
+      replicas: Replicas,
+      template: Template.nullish(),
+      workloadRef: z.object({ kind: z.string(), name: z.string() }).nullish(),
+    }),
+    status: Status,
+  })
+  .transform(({ metadata, spec, status }): Rollout => {
+    const template = spec.template ?? NO_TEMPLATE;
+    const { kind, name } = spec.workloadRef ?? {};
+    return {
+      of: scalableOf("Rollout", metadata, { ...spec, template, status }),
+      templateOf: kind === "Deployment" ? name : undefined,
+    };
+  });
+
+/**
+ * Workloads with Rollouts. A Deployment that a Rollout took the place of is not among them: it keeps its template and has no pods that
+ * anybody should count.
+ */
+export function withRollouts(scalables: readonly Scalable[], rollouts: readonly Rollout[]): Scalable[] {
+  if (rollouts.length === 0) return [...scalables];
+  const keyOf = (namespace: string, name: string): string => `${namespace}/${name}`;
+  const deployments = new Map(
+    scalables.flatMap((each) =>
+      each.kind === "Deployment" ? [[keyOf(each.namespace, each.name), each] as const] : [],
+    ),
+  );
+  const replaced = new Set<Scalable>();
+  const own = rollouts.map(({ of, templateOf }): Scalable => {
+    const deployment = templateOf === undefined ? undefined : deployments.get(keyOf(of.namespace, templateOf));
+    if (deployment === undefined) return of;
+    replaced.add(deployment);
+    const { annotations, containers, placed, podLabels } = deployment;
+    return { ...of, annotations: { ...annotations, ...of.annotations }, containers, placed, podLabels };
+  });
+  return [...scalables.filter((each) => !replaced.has(each)), ...own];
+}

@@ -45,6 +45,7 @@ const COST: Level = {
     const { context, inputs, models, observations, verdict } = facts;
     const {
       allNodes,
+      comingCores,
       largestContainer,
       nodes,
       profiles = [],
@@ -61,6 +62,7 @@ const COST: Level = {
       memory: state.cost,
       surgeRatio,
       allNodes,
+      comingCores,
       largestContainer,
       nodes,
       roomByNodeClass,

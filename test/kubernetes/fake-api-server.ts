@@ -462,8 +462,9 @@ function selected(object: KubeObject, query: URLSearchParams): boolean {
   const labels = (query.get("labelSelector") ?? "").split(",").filter((each) => each !== "");
   return (
     fields.every((each) => {
-      const [path = "", value] = each.split("=");
-      return String(valueAt(object, `/${path.replaceAll(".", "/")}`)) === value;
+      const [path = "", value] = each.split(/!?=/);
+      const isSame = String(valueAt(object, `/${path.replaceAll(".", "/")}`) ?? "") === value;
+      return isSame !== each.includes("!=");
     }) &&
     labels.every((each) => {
       const [key = "", value] = each.split("=");

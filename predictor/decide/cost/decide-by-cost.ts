@@ -270,17 +270,27 @@ function searchesOf(request: CostRequest, known: Known): Searches {
  */
 function cheapestOf(request: CostRequest, known: Known): Cheapest {
   const { atBase, limits, routed, search, services } = searchesOf(request, known);
+  const { comingCores = 0, nodes } = request;
+  const canCome = comingCores > 0;
   const isWaiting = routed.some(({ unscheduled }) => unscheduled > 0);
   const first = isWaiting ? undefined : search(services, limits);
-  if (first?.isEnough === true && !lacksRoom(first.cost, limits))
+  if (first?.isEnough === true && !lacksRoom(first.cost, limits, canCome) && (!canCome || first.cost.isMet()))
     return { cost: first.cost, unscheduled: new Map(), atBase: atBase(services) };
-  const { cost: whole } = search(services, { ...limits, mayWait: true });
-  const unscheduled = unscheduledIn(routed, whole);
-  if (isRoomShort(services, unscheduled, request.nodes)) return traded(request, known, unscheduled);
+  const { cost: whole } = search(services, withNodes(limits, comingCores));
+  const unscheduled = unscheduledIn(routed, whole, canCome);
+  if (!canCome && isRoomShort(services, unscheduled, nodes))
+    return traded(request, known, unscheduled);
   const serving = services.map((each) => withoutUnscheduled(each, unscheduled));
   const { cost } = first ?? search(serving, limits);
-  return { cost, unscheduled: withCalls(unscheduled, cost, whole, limits), atBase: atBase(serving) };
+  return { cost, unscheduled: withCalls(unscheduled, cost, whole, { ...limits, ...(nodes && { nodes }) }), atBase: atBase(serving) };
 }
+
+/** The same where nodes with so many cores come for what waits. */
+const withNodes = ({ cpuCores, ...limits }: TotalLimits, comingCores: number): TotalLimits => ({
+  ...limits,
+  ...(cpuCores !== undefined && { cpuCores: cpuCores + comingCores }),
+  mayWait: true,
+});
 
 /**
  * Where pods wait for CPU that no node has, the CPU that all services hold goes to what lowers the cost most at the current load. Load

@@ -72,6 +72,8 @@ describe("the workloads of a cluster", () => {
         replicasWanted: 3,
         replicasReady: 3,
         podsUnscheduled: 1,
+        // As much is set aside for the sidecar as for the main container.
+        placing: { requests: { cpu: 0.5, memory: 256 * 2 ** 20 } },
         pods: [
           {
             uid: "pod-cart-abc12-0",
@@ -219,7 +221,11 @@ describe("the workloads of a cluster", () => {
         pods: 110,
         instanceType: "m7i.large",
       },
-      { name: "node-2", schedulable: false },
+      {
+        name: "node-2",
+        schedulable: false,
+        taints: [{ key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" }],
+      },
     ]);
   });
 
@@ -331,7 +337,13 @@ describe("the workloads of a cluster", () => {
     expect(list()).toMatchObject({ workloads: [{ name: "cart" }] });
     expect(list()).not.toHaveProperty("nodes");
     const problems = watch.health().filter(({ problem }) => problem !== undefined);
-    expect(problems.map(({ resource }) => resource).sort()).toEqual(["nodes", "resourcequotas"]);
+    expect(problems.map(({ namespace, resource }) => `${namespace ?? "*"} ${resource}`).sort()).toEqual([
+      "* nodepools",
+      "* nodes",
+      "* pods",
+      "kube-system configmaps",
+      "shop resourcequotas",
+    ]);
     fake.install(RESOURCES.scaledObjects);
     fake.put(RESOURCES.scaledObjects, {
       metadata: { name: "cart", namespace: "shop" },

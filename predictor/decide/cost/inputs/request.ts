@@ -23,8 +23,10 @@ export interface CostRequest {
   readonly surgeRatio: number | undefined;
   /** What the largest node has room for; absent where the nodes are not known. */
   readonly largestContainer?: { readonly cpuCores: number } | undefined;
-  /** What all nodes have together. */
+  /** What pods of the application have of the nodes and may have more. */
   readonly allNodes?: { readonly cpuCores: number } | undefined;
+  /** CPU of nodes that autoscalers can add, cores. */
+  readonly comingCores?: number | undefined;
   /** What pods leave of each node. */
   readonly nodes?: readonly NodeLeft[] | undefined;
   /** CPU that is left of nodes that take pods, cores by node class; absent where all nodes are of one class. */

@@ -13,8 +13,13 @@ const UNKNOWN_PODS: PodRoom = { taken: 0, requestRatio: 1, sidecarCores: 0 };
 export const podCores = ({ requestRatio, sidecarCores }: PodRoom = UNKNOWN_PODS, cpuCores: number): number =>
   requestRatio * cpuCores + sidecarCores;
 
+/** Whether the node takes new pods of the service. */
+export const takesPodsOf = ({ refuses = [], takesPods }: NodeLeft, service: string): boolean =>
+  takesPods && !refuses.includes(service);
+
 /** The pods of a service on the nodes. */
 interface Lying extends PodRoom {
+  readonly name: string;
   /** Nodes that have taken its pods, and how many each. */
   readonly on: readonly (readonly [node: number, pods: number])[];
   readonly runningCores: number;
@@ -23,7 +28,7 @@ interface Lying extends PodRoom {
 }
 
 function lyingOf(
-  { pods, runningCores }: ServiceToSize,
+  { name, pods, runningCores }: ServiceToSize,
   { cpuCores, replicas }: Size,
   on: Lying["on"] = [],
 ): Lying {
@@ -31,6 +36,7 @@ function lyingOf(
     ...UNKNOWN_PODS,
     taken: replicas,
     ...pods,
+    name,
     runningCores: runningCores ?? cpuCores,
     on,
     starting: [],
@@ -59,7 +65,7 @@ export class NodeRooms {
   private readonly left: Float64Array;
   /** Of that what containers that grow take. */
   private readonly grown: Float64Array;
-  private readonly takesPods: readonly boolean[];
+  private readonly nodes: readonly NodeLeft[];
   private readonly services: readonly Lying[];
   private readonly mayWait: boolean;
   private nowhere = 0;
@@ -77,7 +83,7 @@ export class NodeRooms {
     this.mayWait = mayWait;
     this.left = Float64Array.from(nodes, ({ leftCores }) => leftCores);
     this.grown = new Float64Array(nodes.length);
-    this.takesPods = nodes.map(({ takesPods }) => takesPods);
+    this.nodes = nodes;
     const on = podsOn(nodes);
     this.services = services.map((each, at) => lyingOf(each, sizeOf(at), on.get(each.name)));
     for (const at of services.keys()) {
@@ -151,7 +157,7 @@ export class NodeRooms {
       this.take(node, -cores);
     }
     while (starting.length < starts) {
-      const node = this.nodeFor(cores);
+      const node = this.nodeFor(cores, each.name);
       starting.push(node);
       if (node === NOWHERE) this.nowhere += 1;
       this.take(node, cores);
@@ -170,14 +176,15 @@ export class NodeRooms {
    * Where a pod may come to run: on the node with the most left, which is another one as long as not all has grown. Of those the one with
    * the least left once it has.
    */
-  private nodeFor(podCores: number): number {
+  private nodeFor(podCores: number, service: string): number {
+    const takes = (node: number): boolean => takesPodsOf(this.nodes[node] as NodeLeft, service);
     let most = podCores;
     for (let node = 0; node < this.left.length; node += 1)
-      if (this.takesPods[node] === true) most = Math.max(most, this.left[node] as number);
+      if (takes(node)) most = Math.max(most, this.left[node] as number);
     let best = NOWHERE;
     for (let node = 0; node < this.left.length; node += 1) {
       const left = this.left[node] as number;
-      if (this.takesPods[node] !== true || left + (this.grown[node] as number) < most - SLACK) continue;
+      if (!takes(node) || left + (this.grown[node] as number) < most - SLACK) continue;
       if (best === NOWHERE || left < (this.left[best] as number)) best = node;
     }
     return best;

@@ -5,7 +5,7 @@ import type { ServiceToSize } from "../price/cost-inputs.ts";
 import type { NodeLeft } from "../../../nodes/node-room.ts";
 import { Totals } from "./limits.ts";
 import type { TotalLimits } from "./limits.ts";
-import { podCores } from "./node-rooms.ts";
+import { podCores, takesPodsOf } from "./node-rooms.ts";
 
 interface Waiting {
   /** Replicas that serve, or are to take room that another service gives up. */
@@ -20,8 +20,13 @@ export type Unscheduled = ReadonlyMap<string, Waiting>;
  * Which of the replicas that wait for room would still be worth their price if they served: those stay asked for, so that
  * whoever adds nodes goes on seeing them.
  * @param whole the cheapest sizes as if all that is asked for served
+ * @param mayGrow nodes come for what waits, so that more may be asked for
  */
-export function unscheduledIn(observations: readonly Observation[], whole: ApplicationCost): Unscheduled {
+export function unscheduledIn(
+  observations: readonly Observation[],
+  whole: ApplicationCost,
+  mayGrow = false,
+): Unscheduled {
   const scheduledOf = new Map(
     observations.flatMap(({ baseReplicas, service, unscheduled }): [string, number][] =>
       unscheduled > 0 ? [[service, Math.max(1, baseReplicas - unscheduled)]] : [],
@@ -31,7 +36,8 @@ export function unscheduledIn(observations: readonly Observation[], whole: Appli
     whole.services.flatMap(({ base, name }, at) => {
       const scheduled = scheduledOf.get(name);
       if (scheduled === undefined) return [];
-      const waiting = Math.min(base.replicas, whole.sizeOf(at).replicas) - scheduled;
+      const { replicas } = whole.sizeOf(at);
+      const waiting = (mayGrow ? replicas : Math.min(base.replicas, replicas)) - scheduled;
       return waiting > 0 ? [[name, { scheduled, waiting }] as const] : [];
     }),
   );
@@ -60,15 +66,14 @@ export function isRoomShort(
   nodes: readonly NodeLeft[] = [],
 ): boolean {
   if (nodes.length === 0 || unscheduled.size === 0) return false;
-  const mostLeft = mostLeftOf(nodes);
   return services.every(({ base, name, pods, runningCores = base.cpuCores, stepCpuCores }) => {
     if (stepCpuCores > 0) return false;
-    return !unscheduled.has(name) || podCores(pods, runningCores) > mostLeft + SLACK;
+    return !unscheduled.has(name) || podCores(pods, runningCores) > mostLeftFor(name, nodes) + SLACK;
   });
 }
 
-const mostLeftOf = (nodes: readonly NodeLeft[]): number =>
-  nodes.reduce((most, { leftCores, takesPods }) => (takesPods ? Math.max(most, leftCores) : most), 0);
+const mostLeftFor = (service: string, nodes: readonly NodeLeft[]): number =>
+  nodes.reduce((most, node) => (takesPodsOf(node, service) ? Math.max(most, node.leftCores) : most), 0);
 
 /** A service as it is while replicas of it wait that may take the room of others. */
 export function tradeable(service: ServiceToSize, unscheduled: Unscheduled): ServiceToSize {
@@ -92,9 +97,13 @@ export function stillUnscheduled(unscheduled: Unscheduled, serving: ApplicationC
   );
 }
 
-/** Whether a replica more of some service would lower the cost, were there a node with room for it. */
-export function lacksRoom(cost: ApplicationCost, limits: TotalLimits): boolean {
-  const { rooms } = new Totals(cost, limits);
+/**
+ * Whether a replica more of some service would lower the cost, were there a node with room for it.
+ * @param canCome a node can be added: what all nodes have together is no bound then
+ */
+export function lacksRoom(cost: ApplicationCost, limits: TotalLimits, canCome: boolean): boolean {
+  const totals = new Totals(cost, limits);
+  const rooms = canCome ? totals : totals.rooms;
   if (rooms === undefined) return false;
   return cost.services.some(({ ceiling }, at) => {
     const size = cost.sizeOf(at);
@@ -115,14 +124,13 @@ export function withCalls(
   whole: ApplicationCost,
   { nodes = [] }: TotalLimits,
 ): Unscheduled {
-  const mostLeft = mostLeftOf(nodes);
   const calls = serving.services.flatMap(({ name, pods, runningCores }, at) => {
     const { cpuCores, replicas } = serving.sizeOf(at);
     const waiting = whole.sizeOf(at).replicas - replicas;
     if (waiting <= 0 || pods === undefined || unscheduled.has(name)) return [];
     // A pod starts at the size of those that run: another one is given to it later.
     const takes = podCores(pods, runningCores ?? cpuCores);
-    return takes > mostLeft + SLACK ? [[name, { scheduled: replicas, waiting }] as const] : [];
+    return takes > mostLeftFor(name, nodes) + SLACK ? [[name, { scheduled: replicas, waiting }] as const] : [];
   });
   return new Map([...unscheduled, ...calls]);
 }
