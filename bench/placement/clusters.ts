@@ -40,7 +40,7 @@ export function caseOf(number: number, rng: Rng): Case {
   const names = nodes.map(({ metadata }) => metadata.name);
   const pods = [
     ...names.map((node) => bound(`daemon-${node}`, "others", { app: "daemon" }, node, [container("main", 0.1, 0.1)])),
-    ...Array.from({ length: Math.floor(14 * rng()) }, (_, at) => neighbour(`c${number}-p${at}`, draw(names), rng, draw)),
+    ...Array.from({ length: Math.floor(12 * rng()) }, (_, at) => neighbour(`c${number}-p${at}`, draw(names), rng, draw)),
     ...Array.from({ length: Math.floor(5 * rng()) }, (_, at) =>
       bound(`c${number}-web-${at}`, "shop", APP, draw(names), [container("web", 0.5, 0.5)]),
     ),
@@ -66,9 +66,9 @@ function nodeOf(name: string, rng: Rng, draw: Draw): ApiObject {
     ...(rng() < 0.1 ? [{ key: "spot", value: "true", effect: "PreferNoSchedule" }] : []),
   ];
   const allocatable = {
-    cpu: draw(["1", "2", "3500m", "4"]),
-    memory: draw(["2Gi", "4Gi", "8Gi"]),
-    pods: draw(["3", "6", "110"]),
+    cpu: draw(["2", "3500m", "4", "8"]),
+    memory: draw(["2Gi", "4Gi", "16Gi"]),
+    pods: draw(["4", "8", "110"]),
     ...(rng() < 0.2 && { "nvidia.com/gpu": "1" }),
   };
   return {
@@ -154,7 +154,7 @@ function asks(names: readonly string[], rng: Rng, draw: Draw): { features: strin
     { key: "generation", operator: "Lt", values: ["10"] },
   ]);
   const affinity = {
-    ...maybe("node-affinity", 0.3, () => ({
+    ...maybe("node-affinity", 0.25, () => ({
       nodeAffinity: required({
         nodeSelectorTerms: [
           { matchExpressions: [expression] },
@@ -164,10 +164,10 @@ function asks(names: readonly string[], rng: Rng, draw: Draw): { features: strin
         ],
       }),
     })),
-    ...maybe("pod-anti-affinity", 0.3, () => ({
+    ...maybe("pod-anti-affinity", 0.25, () => ({
       podAntiAffinity: required([{ topologyKey: draw([HOST, HOST, ZONE]), ...selector }]),
     })),
-    ...maybe("pod-affinity", 0.15, () => ({
+    ...maybe("pod-affinity", 0.1, () => ({
       podAffinity: required([
         {
           topologyKey: draw([HOST, ZONE]),
@@ -198,7 +198,7 @@ function asks(names: readonly string[], rng: Rng, draw: Draw): { features: strin
         [{ key: "team", operator: "Equal", value: "blue" }],
       ]),
     })),
-    ...maybe("spread", 0.4, () => ({
+    ...maybe("spread", 0.3, () => ({
       topologySpreadConstraints: [
         {
           topologyKey: draw([ZONE, HOST]),

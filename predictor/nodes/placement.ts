@@ -71,17 +71,24 @@ export class Placement {
   /** How many pods more of the workload nodes would take one after the other, if nothing else came. @param most counts no further */
   fits(placing: Placing, most: number): number {
     const open = this.nodes.filter((node) => staticRefusal(node, placing) === undefined);
-    const rooms = new Map(open.map((node) => [node, podsIn(leftOf(node), placing.requests)]));
+    const rooms = open.map((node) => podsIn(leftOf(node), placing.requests));
     const places = new Places(this.nodes, placing);
-    if (!places.isBinding) return Math.min(most, [...rooms.values()].reduce((sum, pods) => sum + pods, 0));
-    let fit = 0;
-    for (; fit < most; fit += 1) {
-      const [next] = open
-        .filter((node) => (rooms.get(node) ?? 0) > 0 && places.refusal(node) === undefined)
-        .sort((a, b) => (rooms.get(b) ?? 0) - (rooms.get(a) ?? 0));
-      if (next === undefined) return fit;
-      rooms.set(next, (rooms.get(next) ?? 0) - 1);
-      places.add(next);
+    if (!places.isBinding)
+      return Math.min(
+        most,
+        rooms.reduce((sum, pods) => sum + pods, 0),
+      );
+    // One node after the other: thousands may be open, and each pod changes which are.
+    let [fit, passed, at] = [0, 0, 0];
+    while (fit < most && passed < open.length) {
+      const node = open[at] as NodeCapacity;
+      if ((rooms[at] ?? 0) > 0 && places.refusal(node) === undefined) {
+        rooms[at] = (rooms[at] ?? 0) - 1;
+        places.add(node);
+        fit += 1;
+        passed = 0;
+      } else passed += 1;
+      at = (at + 1) % open.length;
     }
     return fit;
   }

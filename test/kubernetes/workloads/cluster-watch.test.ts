@@ -426,3 +426,52 @@ describe("the workloads of a cluster", () => {
     expect(watch.objects().horizontalPodAutoscalers).toBeUndefined();
   });
 });
+
+describe("an Argo Rollout", () => {
+  const rollout = (spec: object) => ({
+    metadata: { name: "web", namespace: "shop", uid: "rollout-web" },
+    spec: { replicas: 3, ...spec },
+    status: { readyReplicas: 2, currentPodHash: "def34" },
+  });
+  const owner = { kind: "ReplicaSet", name: "web-def34", uid: "replicaset-web" };
+  const canary = podOf("web", 0, {
+    owner,
+    labels: { "rollouts-pod-template-hash": "def34" },
+    requests: { cpu: "1" },
+  });
+  const set = {
+    metadata: {
+      name: "web-def34",
+      namespace: "shop",
+      uid: "replicaset-web",
+      ownerReferences: [{ kind: "Rollout", name: "web", uid: "rollout-web", controller: true }],
+    },
+  };
+
+  it("is a workload with its pods, its size and the newest of its programs", async () => {
+    const { fake, watch, list } = await cluster();
+    const { spec } = deployment("web");
+    fake.put(RESOURCES.rollouts, rollout({ template: (spec as { template: object }).template }));
+    fake.put(RESOURCES.replicaSets, set);
+    fake.put(RESOURCES.pods, canary);
+    watch.start();
+    await waitUntil(() => list()?.workloads[0]?.pods.length === 1);
+    expect(WorkloadList.parse(list()).workloads).toMatchObject([
+      { kind: "Rollout", name: "web", service: "web", replicasWanted: 3, replicasReady: 2, revision: "def34" },
+    ]);
+    expect(fake.refused).toEqual([]);
+  });
+
+  it("takes the place of the Deployment that it has its template from", async () => {
+    const { fake, watch, list } = await cluster();
+    const env = [{ name: "OTEL_SERVICE_NAME", value: "shop-web" }];
+    fake.put(RESOURCES.deployments, deployment("web", { replicas: 0, env, requests: { cpu: "700m" } }));
+    const workloadRef = { apiVersion: "apps/v1", kind: "Deployment", name: "web" };
+    fake.put(RESOURCES.rollouts, rollout({ workloadRef }));
+    watch.start();
+    await waitUntil(() => list()?.workloads[0]?.kind === "Rollout");
+    expect(WorkloadList.parse(list()).workloads).toMatchObject([
+      { kind: "Rollout", service: "shop-web", replicasWanted: 3, placing: { requests: { cpu: 0.7 } } },
+    ]);
+  });
+});
