@@ -36,11 +36,17 @@ const container = (name: string, cores: number, gibibytes: number) => ({
 /** One cluster of a few nodes by chance; equal seeds make equal clusters. */
 export function caseOf(number: number, rng: Rng): Case {
   const draw: Draw = (items) => items[Math.floor(rng() * items.length)] as (typeof items)[number];
-  const nodes = Array.from({ length: 3 + Math.floor(5 * rng()) }, (_, at) => nodeOf(`c${number}-n${at}`, rng, draw));
+  const nodes = Array.from({ length: 3 + Math.floor(5 * rng()) }, (_, at) =>
+    nodeOf(`c${number}-n${at}`, rng, draw),
+  );
   const names = nodes.map(({ metadata }) => metadata.name);
   const pods = [
-    ...names.map((node) => bound(`daemon-${node}`, "others", { app: "daemon" }, node, [container("main", 0.1, 0.1)])),
-    ...Array.from({ length: Math.floor(12 * rng()) }, (_, at) => neighbour(`c${number}-p${at}`, draw(names), rng, draw)),
+    ...names.map((node) =>
+      bound(`daemon-${node}`, "others", { app: "daemon" }, node, [container("main", 0.1, 0.1)]),
+    ),
+    ...Array.from({ length: Math.floor(12 * rng()) }, (_, at) =>
+      neighbour(`c${number}-p${at}`, draw(names), rng, draw),
+    ),
     ...Array.from({ length: Math.floor(5 * rng()) }, (_, at) =>
       bound(`c${number}-web-${at}`, "shop", APP, draw(names), [container("web", 0.5, 0.5)]),
     ),
@@ -62,7 +68,9 @@ function nodeOf(name: string, rng: Rng, draw: Draw): ApiObject {
   };
   const taints = [
     ...(rng() < 0.15 ? [{ key: "node-role.kubernetes.io/control-plane", effect: "NoSchedule" }] : []),
-    ...(rng() < 0.1 ? [{ key: "team", value: draw(["blue", "green"]), effect: draw(["NoSchedule", "NoExecute"]) }] : []),
+    ...(rng() < 0.1
+      ? [{ key: "team", value: draw(["blue", "green"]), effect: draw(["NoSchedule", "NoExecute"]) }]
+      : []),
     ...(rng() < 0.1 ? [{ key: "spot", value: "true", effect: "PreferNoSchedule" }] : []),
   ];
   const allocatable = {
@@ -96,8 +104,7 @@ function neighbour(name: string, node: string, rng: Rng, draw: Draw): ApiObject 
   const main = container("main", cores, draw([0.25, 0.5, 1]));
   const shape = draw(["plain", "init", "sidecar", "pod-level", "overhead", "apart", "port", "ended"]);
   const labels = { app: draw(["db", "cache"]), tier: draw(["front", "back"]) };
-  const of = (spec: object): ApiObject =>
-    bound(name, draw(NAMESPACES), labels, node, [main], spec);
+  const of = (spec: object): ApiObject => bound(name, draw(NAMESPACES), labels, node, [main], spec);
   switch (shape) {
     case "init":
       return of({ initContainers: [container("migrate", 1.2, 0.1)] });
@@ -129,7 +136,9 @@ function neighbour(name: string, node: string, rng: Rng, draw: Draw): ApiObject 
         },
       });
     case "port":
-      return bound(name, draw(NAMESPACES), labels, node, [{ ...main, ports: [{ containerPort: 80, hostPort: 8_080 }] }]);
+      return bound(name, draw(NAMESPACES), labels, node, [
+        { ...main, ports: [{ containerPort: 80, hostPort: 8_080 }] },
+      ]);
     default:
       return of({});
   }

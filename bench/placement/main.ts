@@ -16,7 +16,10 @@ const QUICK_CASES = 10;
 /** Cases that differ of which the report tells. */
 const MOST_TOLD = 10;
 
-const Metadata = z.object({ metadata: z.object({ labels: z.record(z.string(), z.string()) }), spec: z.unknown() });
+const Metadata = z.object({
+  metadata: z.object({ labels: z.record(z.string(), z.string()) }),
+  spec: z.unknown(),
+});
 
 /** Why each node does not take the next pod, by the product's own readers and its placement model. */
 function refusalsOf({ next, nodes, pods }: Verdict): ReadonlyMap<string, Refusal | undefined> {
@@ -42,7 +45,8 @@ function refusalsOf({ next, nodes, pods }: Verdict): ReadonlyMap<string, Refusal
     0,
   );
   const [workload] = list.workloads;
-  if (workload?.placing === undefined) throw new Error("the readers say nothing of where the next pod may go");
+  if (workload?.placing === undefined)
+    throw new Error("the readers say nothing of where the next pod may go");
   return new Placement(list.nodes ?? []).refusals(workload.placing);
 }
 

@@ -30,7 +30,9 @@ export const Node = z
   })
   .transform(({ metadata, spec, status }) => {
     const { cpu: _cpu, memory: _memory, pods, ...others } = status.allocatable;
-    const isReady = (status.conditions ?? []).some(({ type, status: is }) => type === "Ready" && is === "True");
+    const isReady = (status.conditions ?? []).some(
+      ({ type, status: is }) => type === "Ready" && is === "True",
+    );
     const isCordoned = spec?.unschedulable === true;
     const known = spec?.taints ?? [];
     // The controllers that add them may be late.

@@ -38,11 +38,17 @@ export const RequestingContainer = z.object({
   resources: SpecResources,
   restartPolicy: z.string().nullish(),
   ports: listOf(
-    z.object({ hostPort: z.number().nullish(), protocol: z.string().nullish(), hostIP: z.string().nullish() }),
+    z.object({
+      hostPort: z.number().nullish(),
+      protocol: z.string().nullish(),
+      hostIP: z.string().nullish(),
+    }),
   ),
 });
 
-const RequirementList = listOf(z.object({ key: z.string(), operator: z.string(), values: listOf(z.string()) }));
+const RequirementList = listOf(
+  z.object({ key: z.string(), operator: z.string(), values: listOf(z.string()) }),
+);
 
 const NodeAffinityTerm = z
   .object({ matchExpressions: RequirementList, matchFields: RequirementList })
@@ -92,14 +98,14 @@ const SpreadConstraint = z.object({
 export type SpreadConstraint = z.infer<typeof SpreadConstraint>;
 
 const TolerationList = listOf(
-  z.object({ key: Text, operator: Text, value: Text, effect: Text }).transform(
-    ({ effect, key, operator, value }): Toleration => ({
+  z
+    .object({ key: Text, operator: Text, value: Text, effect: Text })
+    .transform(({ effect, key, operator, value }): Toleration => ({
       ...(key !== undefined && { key }),
       ...(operator !== undefined && { operator }),
       ...(value !== undefined && { value }),
       ...(effect !== undefined && { effect }),
-    }),
-  ),
+    })),
 );
 
 const DEFAULT_SCHEDULER = "default-scheduler";
@@ -223,4 +229,3 @@ function largest(one: Amounts, other: Amounts): Amounts {
   for (const [name, amount] of Object.entries(other)) most[name] = Math.max(most[name] ?? 0, amount);
   return most;
 }
-

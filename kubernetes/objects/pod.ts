@@ -178,8 +178,7 @@ function placedBy(
     return known.length === 0 ? [] : [[name, largest(known)]];
   });
   const isRefused = conditions.some(
-    ({ reason, status, type }) =>
-      type === "PodResizePending" && status === "True" && reason === "Infeasible",
+    ({ reason, status, type }) => type === "PodResizePending" && status === "True" && reason === "Infeasible",
   );
   return { requests: podRequests(spec, new Map(aside), isRefused), rules: rulesOf(spec) };
 }
@@ -193,7 +192,11 @@ function largest(amounts: readonly (readonly [string, number])[]): Amounts {
 /** A pod of any namespace, reduced to what it takes of its node and keeps away from it. */
 export const BoundPod = z
   .object({
-    metadata: z.object({ namespace: z.string().default(""), labels: StringMap, deletionTimestamp: Timestamp }),
+    metadata: z.object({
+      namespace: z.string().default(""),
+      labels: StringMap,
+      deletionTimestamp: Timestamp,
+    }),
     spec: PlacedSpec,
     status: z
       .object({

@@ -72,15 +72,17 @@ const Template = z
       labels,
       annotations,
       placed: { requests: podRequests(spec), rules: rulesOf(spec) },
-      containers: spec.containers.map(({ env, livenessProbe, name, readinessProbe, resources, startupProbe }) => ({
-        name,
-        resources: { requests: cpuAndMemory(resources.requests), limits: cpuAndMemory(resources.limits) },
-        probePaths: [readinessProbe, livenessProbe, startupProbe].filter((path) => path !== undefined),
-        env: env.map((each): EnvironmentVariable => {
-          const value = valueOf(each, { labels, annotations });
-          return { name: each.name, ...(value !== undefined && { value }) };
+      containers: spec.containers.map(
+        ({ env, livenessProbe, name, readinessProbe, resources, startupProbe }) => ({
+          name,
+          resources: { requests: cpuAndMemory(resources.requests), limits: cpuAndMemory(resources.limits) },
+          probePaths: [readinessProbe, livenessProbe, startupProbe].filter((path) => path !== undefined),
+          env: env.map((each): EnvironmentVariable => {
+            const value = valueOf(each, { labels, annotations });
+            return { name: each.name, ...(value !== undefined && { value }) };
+          }),
         }),
-      })),
+      ),
     };
   });
 
@@ -131,10 +133,12 @@ const Status = z
 /** The schema of a Deployment or StatefulSet. */
 export const scalable = (kind: "Deployment" | "StatefulSet") =>
   z
-    .object({ metadata: Metadata, spec: z.object({ replicas: Replicas, template: Template }), status: Status })
-    .transform(({ metadata, spec, status }) =>
-      scalableOf(kind, metadata, { ...spec, status }),
-    );
+    .object({
+      metadata: Metadata,
+      spec: z.object({ replicas: Replicas, template: Template }),
+      status: Status,
+    })
+    .transform(({ metadata, spec, status }) => scalableOf(kind, metadata, { ...spec, status }));
 
 function scalableOf(
   kind: string,
@@ -215,7 +219,8 @@ export function withRollouts(scalables: readonly Scalable[], rollouts: readonly 
   );
   const replaced = new Set<Scalable>();
   const own = rollouts.map(({ of, templateOf }): Scalable => {
-    const deployment = templateOf === undefined ? undefined : deployments.get(keyOf(of.namespace, templateOf));
+    const deployment =
+      templateOf === undefined ? undefined : deployments.get(keyOf(of.namespace, templateOf));
     if (deployment === undefined) return of;
     replaced.add(deployment);
     const { annotations, containers, placed, podLabels } = deployment;

@@ -16,7 +16,12 @@ import type { PlacedPod } from "../objects/pod.ts";
 import { Rollout, scalable, withRollouts } from "../objects/scalable.ts";
 import type { Scalable } from "../objects/scalable.ts";
 import { Reflector } from "../watch/reflector.ts";
-import type { ReflectorOptions, ReflectorState, ReflectorTimings, WatchObserver } from "../watch/reflector.ts";
+import type {
+  ReflectorOptions,
+  ReflectorState,
+  ReflectorTimings,
+  WatchObserver,
+} from "../watch/reflector.ts";
 import { recommendationTriggers } from "./recommendation-triggers.ts";
 import type { RecommendationTrigger } from "./recommendation-triggers.ts";
 import { workloadList } from "./workload-list.ts";
@@ -146,10 +151,7 @@ export class ClusterWatch {
     const { capacity, namespaces } = this.options;
     const isEverywhere = capacity && namespaces.length === 0;
     return {
-      scalables: withRollouts(
-        [...this.deployments.all(), ...this.statefulSets.all()],
-        this.rollouts.all(),
-      ),
+      scalables: withRollouts([...this.deployments.all(), ...this.statefulSets.all()], this.rollouts.all()),
       replicaSets: this.replicaSets.all(),
       pods: this.pods.all(),
       horizontalPodAutoscalers: known(this.horizontalPodAutoscalers),

@@ -190,7 +190,13 @@ export function placedNodes(
   });
 }
 
-const labelsAsked = ({ apart = [], labels = {}, spread = [], terms = [], together = [] }: Placing): string[] => [
+const labelsAsked = ({
+  apart = [],
+  labels = {},
+  spread = [],
+  terms = [],
+  together = [],
+}: Placing): string[] => [
   ...Object.keys(labels),
   ...terms.flatMap((term) => term.labels.map(({ key }) => key)),
   ...[...together, ...apart, ...spread].flatMap(({ topologyKey }) => topologyKey ?? []),

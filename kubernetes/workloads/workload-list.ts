@@ -141,8 +141,7 @@ function placingOf(
   { neighbours, pods, revision }: WorkloadFacts,
 ): Workload["placing"] {
   const newest = pods.find((pod) => pod.revision === revision);
-  if (newest !== undefined)
-    return neighbours.placingOf({ namespace, labels: newest.labels, placed: newest });
+  if (newest !== undefined) return neighbours.placingOf({ namespace, labels: newest.labels, placed: newest });
   const isHashed = kind === "Deployment" && revision !== undefined;
   const labels = isHashed ? { ...podLabels, [TEMPLATE_HASH]: revision } : podLabels;
   return neighbours.placingOf({ namespace, labels, placed });

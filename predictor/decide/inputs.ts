@@ -53,7 +53,7 @@ export const PolicyInputs = z.strictObject({
     )
     .max(20_000)
     .optional(),
-  /** CPU of the nodes that autoscalers can add for pods of the application, cores; absent where nothing adds any. */
+  /** CPU of the next node that an autoscaler can add for pods of the application, cores; absent where nothing adds any. */
   comingCores: z.number().positive().optional(),
   /** Pods more that nodes take of a service that something other than CPU keeps from them; absent where nothing does. */
   podsMore: z.record(ServiceName, Count).optional(),

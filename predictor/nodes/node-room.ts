@@ -105,10 +105,15 @@ const isOpenTo = (node: NodeCapacity, { placing }: Workload): boolean =>
     : staticRefusal(node, placing) === undefined && podsWithoutCpu(node, placing) > 0;
 
 /** Nodes that are for pods of some workload of the namespace; those that take pods where none is known. */
-export function nodesFor(list: WorkloadList | undefined, namespace: string | undefined): readonly NodeCapacity[] {
+export function nodesFor(
+  list: WorkloadList | undefined,
+  namespace: string | undefined,
+): readonly NodeCapacity[] {
   const { nodes = [], workloads = [] } = list ?? {};
   const own = workloads.filter((each) => each.namespace === namespace);
-  return nodes.filter((node) => (own.length === 0 ? node.schedulable : own.some((each) => isPlaceOf(node, each))));
+  return nodes.filter((node) =>
+    own.length === 0 ? node.schedulable : own.some((each) => isPlaceOf(node, each)),
+  );
 }
 
 /** Whether it is a node for pods of the workload at all. */
@@ -190,24 +195,20 @@ export function podsMore(list: WorkloadList | undefined, namespace: string): Map
 }
 
 /**
- * CPU that autoscalers can add for pods of a namespace, cores.
+ * CPU that autoscalers can add for pods of a namespace, cores: of one node at a time. Asked for all at once, what waits takes each node in the
+ * order in which it was asked for, not by what it is worth.
  * @returns undefined where nothing adds nodes
  */
 export function coresToCome(list: WorkloadList | undefined, namespace: string): number | undefined {
-  const { nodeGroups = [], nodes = [], workloads = [] } = list ?? {};
+  const { nodeGroups = [], workloads = [] } = list ?? {};
   const placings = workloads.flatMap((each) => (each.namespace === namespace ? (each.placing ?? []) : []));
-  const usual = Math.max(0, ...nodes.map(({ cpuCores = 0 }) => cpuCores));
+  const usual = nodesFor(list, namespace).reduce((most, { cpuCores = 0 }) => Math.max(most, cpuCores), 0);
   const cores = nodeGroups
     .filter((group) => placings.some((placing) => addsFor(group, placing)))
-    .reduce((sum, { left, node }) => {
-      const ofNodes = (left["nodes"] ?? Infinity) * (node?.["cpu"] ?? usual);
-      return sum + Math.min(left["cpu"] ?? Infinity, ofNodes);
-    }, 0);
-  return cores > 0 ? Math.min(cores, MOST_CORES) : undefined;
+    .map(({ left, node }) => Math.min(left["cpu"] ?? Infinity, node?.["cpu"] ?? usual));
+  const most = Math.max(0, ...cores);
+  return most > 0 ? most : undefined;
 }
-
-/** Stands for no bound. */
-const MOST_CORES = 1e6;
 
 /** A node whose agent has said nothing for so long is taken to be gone. */
 const GONE_MS = 10 * 60_000;

@@ -95,8 +95,10 @@ export class Placement {
 }
 
 /** How many pods more of the workload a node has slots, memory and all else for but CPU. */
-export const podsWithoutCpu = (node: NodeCapacity, { requests: { cpu: _cpu, ...requests } }: Placing): number =>
-  podsIn(leftOf(node), requests);
+export const podsWithoutCpu = (
+  node: NodeCapacity,
+  { requests: { cpu: _cpu, ...requests } }: Placing,
+): number => podsIn(leftOf(node), requests);
 
 /** How many pods more of the workload the CPU of nodes is enough for. */
 export const podsByCpu = (nodes: readonly NodeCapacity[], { requests: { cpu = 0 } }: Placing): number =>
@@ -117,7 +119,8 @@ export function addsFor(group: NodeGroup, placing: Placing): boolean {
     const asked = group.requirements.filter((each) => each.key === key);
     if (asked.length === 0) return SET_BY_PLATFORM.test(key) || meets({ key, operator, values }, undefined);
     return asked.every(
-      (each) => each.operator !== "In" || each.values.some((value) => meets({ key, operator, values }, value)),
+      (each) =>
+        each.operator !== "In" || each.values.some((value) => meets({ key, operator, values }, value)),
     );
   };
   const labels = Object.entries(placing.labels ?? {});
@@ -146,7 +149,9 @@ export const toleratesAll = (taints: readonly Taint[], tolerations: readonly Tol
 function tolerates({ effect, key, operator = "Equal", value = "" }: Toleration, taint: Taint): boolean {
   if (effect !== undefined && effect !== "" && effect !== taint.effect) return false;
   if (key !== undefined && key !== "" && key !== taint.key) return false;
-  return operator === "Exists" || ((operator === "Equal" || operator === "") && value === (taint.value ?? ""));
+  return (
+    operator === "Exists" || ((operator === "Equal" || operator === "") && value === (taint.value ?? ""))
+  );
 }
 
 type Labelled = Pick<NodeCapacity, "labels" | "name">;
@@ -164,9 +169,7 @@ function meetsTerm(
   name: string,
 ): boolean {
   if (asked.length + names.length === 0) return false;
-  return (
-    asked.every((each) => meets(each, labels[each.key])) && names.every((each) => meets(each, name))
-  );
+  return asked.every((each) => meets(each, labels[each.key])) && names.every((each) => meets(each, name));
 }
 
 /** Whether a label meets a requirement of a node selector. */

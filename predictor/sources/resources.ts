@@ -74,8 +74,7 @@ export function roomByNodeClass(
   for (const { name } of nodesFor(list, namespace)) {
     const nodeClass = classes.get(name);
     const cores = left.get(name) ?? 0;
-    if (nodeClass !== undefined && cores > 0)
-      rooms[nodeClass] = (rooms[nodeClass] ?? 0) + cores;
+    if (nodeClass !== undefined && cores > 0) rooms[nodeClass] = (rooms[nodeClass] ?? 0) + cores;
   }
   return Object.keys(rooms).length === 0 ? undefined : rooms;
 }

@@ -37,7 +37,13 @@ export class ClusterNode implements Host {
   private held: Holding = NOTHING;
 
   constructor(index: number, model: ClusterModel, nowMs: number) {
-    const { neighbours, nodeCores: cores, nodeKinds, nodeMemoryBytes: memoryBytes, nodePods = MAX_PODS } = model;
+    const {
+      neighbours,
+      nodeCores: cores,
+      nodeKinds,
+      nodeMemoryBytes: memoryBytes,
+      nodePods = MAX_PODS,
+    } = model;
     this.pods = nodePods;
     this.others = neighbours === undefined ? NOTHING : heldBy(neighbours);
     this.index = index;

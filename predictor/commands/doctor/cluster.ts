@@ -127,7 +127,15 @@ async function isAllowed(
     {
       apiVersion: apiVersionOf(kind),
       kind: kind.kind,
-      spec: { resourceAttributes: { group, resource, verb, ...(name !== undefined && { name }), ...(namespace !== undefined && { namespace }) } },
+      spec: {
+        resourceAttributes: {
+          group,
+          resource,
+          verb,
+          ...(name !== undefined && { name }),
+          ...(namespace !== undefined && { namespace }),
+        },
+      },
     },
   );
   return Review.parse(answer).status.allowed;

@@ -90,7 +90,8 @@ function placementFindings({ nodeGroups = [], nodes = [], workloads }: WorkloadL
         subject: SUBJECT,
         level: "warning",
         message: `no node takes another pod of '${namespace}/${name}': ${why}`,
-        remedy: "add nodes, lower requests, or change what its pods ask of nodes; no more replicas are planned until then",
+        remedy:
+          "add nodes, lower requests, or change what its pods ask of nodes; no more replicas are planned until then",
       },
     ];
   });

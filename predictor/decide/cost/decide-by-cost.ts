@@ -278,11 +278,11 @@ function cheapestOf(request: CostRequest, known: Known): Cheapest {
     return { cost: first.cost, unscheduled: new Map(), atBase: atBase(services) };
   const { cost: whole } = search(services, withNodes(limits, comingCores));
   const unscheduled = unscheduledIn(routed, whole, canCome);
-  if (!canCome && isRoomShort(services, unscheduled, nodes))
-    return traded(request, known, unscheduled);
+  if (!canCome && isRoomShort(services, unscheduled, nodes)) return traded(request, known, unscheduled);
   const serving = services.map((each) => withoutUnscheduled(each, unscheduled));
   const { cost } = first ?? search(serving, limits);
-  return { cost, unscheduled: withCalls(unscheduled, cost, whole, { ...limits, ...(nodes && { nodes }) }), atBase: atBase(serving) };
+  const within = canCome && nodes !== undefined ? { ...limits, nodes } : limits;
+  return { cost, unscheduled: withCalls(unscheduled, cost, whole, within), atBase: atBase(serving) };
 }
 
 /** The same where nodes with so many cores come for what waits. */

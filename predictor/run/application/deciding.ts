@@ -296,7 +296,9 @@ export class Deciding {
     const ofClasses = roomByNodeClass(running, known, namespace);
     // Containers that grow share the room of their node, and pods that wait may be given that of others.
     const isRoomShared =
-      resize !== "off" || comingCores !== undefined || windows.some(({ podsUnscheduled = 0 }) => podsUnscheduled > 0);
+      resize !== "off" ||
+      comingCores !== undefined ||
+      windows.some(({ podsUnscheduled = 0 }) => podsUnscheduled > 0);
     const nodes = isRoomShared ? nodesLeft(running, namespace, known.rooms) : undefined;
     return {
       ...(largestContainer && { largestContainer }),

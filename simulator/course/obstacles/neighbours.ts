@@ -28,9 +28,13 @@ export const NEIGHBOURS: readonly ObstacleModel[] = [
   beside("tainted-node", "full-for-long beside a control plane of eight cores that takes none of its pods.", {
     taintedNodes: [8],
   }),
-  beside("pod-slots", "The same surge on nodes of eight cores that take eight pods each, three of them others'.", {
-    nodeCores: 8,
-    nodePods: 8,
-    neighbours: { pods: 3, cores: 0.3, memoryBytes: GB / 2 },
-  }),
+  beside(
+    "pod-slots",
+    "The same surge on nodes of eight cores that take eight pods each, three of them others'.",
+    {
+      nodeCores: 8,
+      nodePods: 8,
+      neighbours: { pods: 3, cores: 0.3, memoryBytes: GB / 2 },
+    },
+  ),
 ];

@@ -457,7 +457,14 @@ describe("an Argo Rollout", () => {
     watch.start();
     await waitUntil(() => list()?.workloads[0]?.pods.length === 1);
     expect(WorkloadList.parse(list()).workloads).toMatchObject([
-      { kind: "Rollout", name: "web", service: "web", replicasWanted: 3, replicasReady: 2, revision: "def34" },
+      {
+        kind: "Rollout",
+        name: "web",
+        service: "web",
+        replicasWanted: 3,
+        replicasReady: 2,
+        revision: "def34",
+      },
     ]);
     expect(fake.refused).toEqual([]);
   });
@@ -465,13 +472,13 @@ describe("an Argo Rollout", () => {
   it("takes the place of the Deployment that it has its template from", async () => {
     const { fake, watch, list } = await cluster();
     const env = [{ name: "OTEL_SERVICE_NAME", value: "shop-web" }];
-    fake.put(RESOURCES.deployments, deployment("web", { replicas: 0, env, requests: { cpu: "700m" } }));
+    fake.put(RESOURCES.deployments, deployment("web", { replicas: 0, env, requests: { cpu: "750m" } }));
     const workloadRef = { apiVersion: "apps/v1", kind: "Deployment", name: "web" };
     fake.put(RESOURCES.rollouts, rollout({ workloadRef }));
     watch.start();
     await waitUntil(() => list()?.workloads[0]?.kind === "Rollout");
     expect(WorkloadList.parse(list()).workloads).toMatchObject([
-      { kind: "Rollout", service: "shop-web", replicasWanted: 3, placing: { requests: { cpu: 0.7 } } },
+      { kind: "Rollout", service: "shop-web", replicasWanted: 3, placing: { requests: { cpu: 0.75 } } },
     ]);
   });
 });

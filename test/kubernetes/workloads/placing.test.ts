@@ -4,7 +4,14 @@ import { AutoscalerStatus, NodePool } from "@tradewind/kubernetes/objects/node-g
 import { BoundPod, Pod } from "@tradewind/kubernetes/objects/pod.ts";
 import { scalable } from "@tradewind/kubernetes/objects/scalable.ts";
 import { workloadList } from "@tradewind/kubernetes/workloads/workload-list.ts";
-import { coresToCome, cpuLeft, NodeRoom, nodesFor, nodesLeft, podsMore } from "@tradewind/predictor/nodes/node-room.ts";
+import {
+  coresToCome,
+  cpuLeft,
+  NodeRoom,
+  nodesFor,
+  nodesLeft,
+  podsMore,
+} from "@tradewind/predictor/nodes/node-room.ts";
 import { describe, expect, it } from "vitest";
 
 const GB = 1e9;
@@ -17,8 +24,16 @@ const node = (name: string, cpu: string, rest: { labels?: object; spec?: object;
     conditions: [{ type: "Ready", status: "True" }],
   },
 });
-const requesting = (cpu: string, rest: object = {}) => ({ name: "main", resources: { requests: { cpu } }, ...rest });
-const pod = (name: string, spec: object, rest: { namespace?: string; owner?: string; labels?: object } = {}) => ({
+const requesting = (cpu: string, rest: object = {}) => ({
+  name: "main",
+  resources: { requests: { cpu } },
+  ...rest,
+});
+const pod = (
+  name: string,
+  spec: object,
+  rest: { namespace?: string; owner?: string; labels?: object } = {},
+) => ({
   metadata: {
     name,
     namespace: rest.namespace ?? "shop",
@@ -36,7 +51,11 @@ const web = pod("web-0", {}, { owner: "web", labels: { app: "web" } });
 function listOf(
   nodes: readonly object[],
   others: readonly object[] = [],
-  { own = [web], pods = true, template = {} }: { own?: readonly object[]; pods?: boolean; template?: object } = {},
+  {
+    own = [web],
+    pods = true,
+    template = {},
+  }: { own?: readonly object[]; pods?: boolean; template?: object } = {},
 ): WorkloadList {
   return WorkloadList.parse(
     workloadList(
@@ -197,7 +216,9 @@ describe("rules of a workload's pods", () => {
       ],
     },
   };
-  const hosts = ["n1", "n2", "n3"].map((name) => node(name, "4", { labels: { "kubernetes.io/hostname": name } }));
+  const hosts = ["n1", "n2", "n3"].map((name) =>
+    node(name, "4", { labels: { "kubernetes.io/hostname": name } }),
+  );
 
   it("bound its replicas: one a node where they keep apart", () => {
     const own = [pod("web-0", { affinity: apart }, { owner: "web", labels: { app: "web" } })];
@@ -265,7 +286,9 @@ describe("nodes that autoscalers can add", () => {
       },
       status: { resources: { cpu: "60", memory: "100Gi" } },
     });
-    expect(coresToCome(withGroups(pool), "shop")).toBe(40);
+    expect(coresToCome(withGroups(pool), "shop")).toBe(2);
+    expect(coresToCome(withGroups({ ...pool, left: { cpu: 1 } }), "shop")).toBe(1);
+    expect(coresToCome(withGroups({ ...pool, node: { cpu: 16 } }), "shop")).toBe(16);
     expect(coresToCome(withGroups({ ...pool, left: { cpu: 0 } }), "shop")).toBeUndefined();
   });
 
@@ -281,7 +304,7 @@ describe("nodes that autoscalers can add", () => {
   ])("are what the Cluster Autoscaler's status leaves of its groups, %s", (_how, status) => {
     const groups = AutoscalerStatus.parse({ data: { status } });
     expect(groups).toMatchObject([{ name: "pool-a", left: { nodes: 7 } }]);
-    expect(coresToCome(withGroups(...groups), "shop")).toBe(14);
+    expect(coresToCome(withGroups(...groups), "shop")).toBe(2);
   });
 
   it("take the bound of pods that keep apart from a workload", () => {
@@ -294,7 +317,11 @@ describe("nodes that autoscalers can add", () => {
 
 it("memory that others request is none of the largest container's", () => {
   const others = [
-    pod("a", { containers: [{ name: "main", resources: { requests: { memory: "6Gi" } } }] }, { namespace: "x" }),
+    pod(
+      "a",
+      { containers: [{ name: "main", resources: { requests: { memory: "6Gi" } } }] },
+      { namespace: "x" },
+    ),
   ];
   const prices = { cpuCoreHour: 0.03, memoryGigabyteHour: 0.004 };
   const list = listOf([node("n1", "4")], others);

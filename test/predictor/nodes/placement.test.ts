@@ -20,7 +20,8 @@ const web = (rest: Partial<Placing> = {}): Placing => ({ requests: { cpu: 1, mem
 const refusals = (nodes: readonly NodeCapacity[], placing: Placing): unknown[] => [
   ...new Placement(nodes).refusals(placing).values(),
 ];
-const fits = (nodes: readonly NodeCapacity[], placing: Placing): number => new Placement(nodes).fits(placing, 64);
+const fits = (nodes: readonly NodeCapacity[], placing: Placing): number =>
+  new Placement(nodes).fits(placing, 64);
 const inZone = (name: string, zone: string, rest: Partial<NodeCapacity> = {}): NodeCapacity =>
   node(name, { labels: { [ZONE]: zone }, ...rest });
 
@@ -108,8 +109,16 @@ describe("the next pod", () => {
       honorsTaints: false,
     };
     expect(refusals(nodes, web({ spread: [rule] }))).toEqual(["spread", undefined, "spread"]);
-    expect(refusals(nodes, web({ spread: [{ ...rule, maxSkew: 2 }] }))).toEqual([undefined, undefined, "spread"]);
-    expect(refusals(nodes, web({ spread: [{ ...rule, minDomains: 3 }] }))).toEqual(["spread", "spread", "spread"]);
+    expect(refusals(nodes, web({ spread: [{ ...rule, maxSkew: 2 }] }))).toEqual([
+      undefined,
+      undefined,
+      "spread",
+    ]);
+    expect(refusals(nodes, web({ spread: [{ ...rule, minDomains: 3 }] }))).toEqual([
+      "spread",
+      "spread",
+      "spread",
+    ]);
   });
 
   it("counts places on nodes that it may not go to unless its rule leaves them out", () => {
@@ -128,13 +137,20 @@ describe("the next pod", () => {
 
   it("is not kept from anywhere by what is not known", () => {
     const bare: NodeCapacity = { name: "a", schedulable: true };
-    expect(refusals([bare, { ...bare, name: "b", schedulable: false }], web())).toEqual([undefined, "not-ready"]);
+    expect(refusals([bare, { ...bare, name: "b", schedulable: false }], web())).toEqual([
+      undefined,
+      "not-ready",
+    ]);
   });
 });
 
 describe("how many pods more fit", () => {
   it("is the sum over nodes without rules, and one a node where they keep apart", () => {
-    const nodes = [node("a"), node("b", { taken: { cpu: 2.5, pods: 9 } }), node("c", { taints: [CONTROL_PLANE] })];
+    const nodes = [
+      node("a"),
+      node("b", { taken: { cpu: 2.5, pods: 9 } }),
+      node("c", { taints: [CONTROL_PLANE] }),
+    ];
     expect(fits(nodes, web())).toBe(5);
     expect(fits(nodes, web({ apart: [{ pods: {}, countsItself: true }] }))).toBe(2);
   });
@@ -142,7 +158,14 @@ describe("how many pods more fit", () => {
   it("ends where a zone is full that the others have to be even with", () => {
     const nodes = [inZone("a1", "a"), inZone("b1", "b", { taken: { cpu: 3, pods: 1 } })];
     const spread = [
-      { topologyKey: ZONE, pods: {}, countsItself: true, maxSkew: 1, honorsLabels: true, honorsTaints: false },
+      {
+        topologyKey: ZONE,
+        pods: {},
+        countsItself: true,
+        maxSkew: 1,
+        honorsLabels: true,
+        honorsTaints: false,
+      },
     ];
     expect(fits(nodes, web({ spread }))).toBe(3);
   });

@@ -25,7 +25,7 @@ export interface CostRequest {
   readonly largestContainer?: { readonly cpuCores: number } | undefined;
   /** What pods of the application have of the nodes and may have more. */
   readonly allNodes?: { readonly cpuCores: number } | undefined;
-  /** CPU of nodes that autoscalers can add, cores. */
+  /** CPU of the next node that an autoscaler can add, cores. */
   readonly comingCores?: number | undefined;
   /** What pods leave of each node. */
   readonly nodes?: readonly NodeLeft[] | undefined;

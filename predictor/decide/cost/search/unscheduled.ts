@@ -130,7 +130,9 @@ export function withCalls(
     if (waiting <= 0 || pods === undefined || unscheduled.has(name)) return [];
     // A pod starts at the size of those that run: another one is given to it later.
     const takes = podCores(pods, runningCores ?? cpuCores);
-    return takes > mostLeftFor(name, nodes) + SLACK ? [[name, { scheduled: replicas, waiting }] as const] : [];
+    return takes > mostLeftFor(name, nodes) + SLACK
+      ? [[name, { scheduled: replicas, waiting }] as const]
+      : [];
   });
   return new Map([...unscheduled, ...calls]);
 }

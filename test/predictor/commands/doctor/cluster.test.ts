@@ -124,7 +124,9 @@ describe("doctor in a cluster", () => {
       ),
     ]);
     fake.put(RESOURCES.nodes, node("node-2", "2"));
-    expect(await said()).toEqual([expect.stringMatching(/^ok: the next pod of each of 1 workloads has a node/)]);
+    expect(await said()).toEqual([
+      expect.stringMatching(/^ok: the next pod of each of 1 workloads has a node/),
+    ]);
   });
 
   it("says that there is no application, none that is valid, or no such kind", async () => {
