@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { Application, WORKLOAD_KINDS } from "@tradewind/core/contract/application.ts";
+import { Application } from "@tradewind/core/contract/application.ts";
+import type { WORKLOAD_KINDS } from "@tradewind/core/contract/application.ts";
 import { decide as guarded } from "@tradewind/exporter/decide/decide.ts";
 import { Brownouts } from "@tradewind/exporter/decide/brownout/brownouts.ts";
 import { seeBrownouts } from "@tradewind/exporter/decide/brownout/sight.ts";

@@ -42,13 +42,13 @@ export function caseOf(number: number, rng: Rng): Case {
   const names = nodes.map(({ metadata }) => metadata.name);
   const pods = [
     ...names.map((node) =>
-      bound(`daemon-${node}`, "others", { app: "daemon" }, node, [container("main", 0.1, 0.1)]),
+      bound(`daemon-${node}`, "others", { app: "daemon" }, on(node, container("main", 0.1, 0.1))),
     ),
     ...Array.from({ length: Math.floor(12 * rng()) }, (_, at) =>
       neighbour(`c${number}-p${at}`, draw(names), rng, draw),
     ),
     ...Array.from({ length: Math.floor(5 * rng()) }, (_, at) =>
-      bound(`c${number}-web-${at}`, "shop", APP, draw(names), [container("web", 0.5, 0.5)]),
+      bound(`c${number}-web-${at}`, "shop", APP, on(draw(names), container("web", 0.5, 0.5))),
     ),
   ];
   const { features, spec } = asks(names, rng, draw);
@@ -90,21 +90,22 @@ const bound = (
   name: string,
   namespace: string,
   labels: Readonly<Record<string, string>>,
-  nodeName: string,
-  containers: readonly object[],
-  spec: object = {},
+  spec: { readonly nodeName: string; readonly containers: readonly object[] },
 ): ApiObject => ({
   metadata: { name, namespace, labels } as ApiObject["metadata"],
-  spec: { nodeName, containers, ...spec },
+  spec,
 });
+
+const on = (nodeName: string, one: object) => ({ nodeName, containers: [one] });
 
 /** Somebody else's pod, of one of the shapes that take more or less than the sum of its containers. */
 function neighbour(name: string, node: string, rng: Rng, draw: Draw): ApiObject {
   const cores = 0.1 + Math.round(8 * rng()) / 10;
   const main = container("main", cores, draw([0.25, 0.5, 1]));
-  const shape = draw(["plain", "init", "sidecar", "pod-level", "overhead", "apart", "port", "ended"]);
+  const shape = draw(["plain", "init", "sidecar", "pod-level", "overhead", "apart", "port", "plain"]);
   const labels = { app: draw(["db", "cache"]), tier: draw(["front", "back"]) };
-  const of = (spec: object): ApiObject => bound(name, draw(NAMESPACES), labels, node, [main], spec);
+  const of = (spec: object, only: object = main): ApiObject =>
+    bound(name, draw(NAMESPACES), labels, { ...on(node, only), ...spec });
   switch (shape) {
     case "init":
       return of({ initContainers: [container("migrate", 1.2, 0.1)] });
@@ -116,9 +117,10 @@ function neighbour(name: string, node: string, rng: Rng, draw: Draw): ApiObject 
         ],
       });
     case "pod-level":
-      return bound(name, draw(NAMESPACES), labels, node, [{ name: "main", image: "none" }], {
-        resources: { requests: { cpu: milli(cores + 0.3), memory: "512Mi" } },
-      });
+      return of(
+        { resources: { requests: { cpu: milli(cores + 0.3), memory: "512Mi" } } },
+        { name: "main", image: "none" },
+      );
     case "overhead":
       return of({ runtimeClassName: RUNTIME_CLASS });
     case "apart":
@@ -136,9 +138,7 @@ function neighbour(name: string, node: string, rng: Rng, draw: Draw): ApiObject 
         },
       });
     case "port":
-      return bound(name, draw(NAMESPACES), labels, node, [
-        { ...main, ports: [{ containerPort: 80, hostPort: 8_080 }] },
-      ]);
+      return of({}, { ...main, ports: [{ containerPort: 80, hostPort: 8_080 }] });
     default:
       return of({});
   }

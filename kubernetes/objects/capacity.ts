@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { NodeClassName } from "@tradewind/core/contract/quantity.ts";
-import { Taint } from "@tradewind/core/contract/placing.ts";
+import type { Taint } from "@tradewind/core/contract/placing.ts";
 import { Identity, StringMap } from "./metadata.ts";
 import { AmountList, cpuAndMemory, listOf } from "./pod-spec.ts";
 import { Quantity } from "./quantity.ts";

@@ -101,7 +101,7 @@ export class Neighbours {
         pods: byNode(this.pods.filter((pod) => !pod.isDeleting && isCounted(pod))),
         countsItself: isCounted({ labels, namespace }),
         maxSkew,
-        ...(typeof minDomains === "number" && { minDomains }),
+        minDomains: minDomains ?? 1,
         honorsLabels: constraint.nodeAffinityPolicy !== "Ignore",
         honorsTaints: constraint.nodeTaintsPolicy === "Honor",
       };

@@ -463,7 +463,8 @@ function selected(object: KubeObject, query: URLSearchParams): boolean {
   return (
     fields.every((each) => {
       const [path = "", value] = each.split(/!?=/);
-      const isSame = String(valueAt(object, `/${path.replaceAll(".", "/")}`) ?? "") === value;
+      const found = valueAt(object, `/${path.replaceAll(".", "/")}`);
+      const isSame = (typeof found === "string" ? found : "") === value;
       return isSame !== each.includes("!=");
     }) &&
     labels.every((each) => {
