@@ -193,7 +193,7 @@ describe("the workloads of a cluster", () => {
     watch.start();
     await waitUntil(
       () =>
-        list()?.nodes !== undefined &&
+        list()?.nodes?.[0]?.taken !== undefined &&
         list()?.quotas !== undefined &&
         list()?.workloads[0]?.minReplicas === 0,
     );
@@ -220,10 +220,12 @@ describe("the workloads of a cluster", () => {
         memoryBytes: 15 * 2 ** 30,
         pods: 110,
         instanceType: "m7i.large",
+        taken: { pods: 4, cpu: 0.75, memory: 384 * 2 ** 20 },
       },
       {
         name: "node-2",
         schedulable: false,
+        taken: { pods: 0 },
         taints: [{ key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" }],
       },
     ]);
