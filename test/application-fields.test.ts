@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { Application } from "@tradewind/core/contract/application.ts";
+import type { WORKLOAD_KINDS } from "@tradewind/core/contract/application.ts";
 import { decide as guarded } from "@tradewind/exporter/decide/decide.ts";
 import { Brownouts } from "@tradewind/exporter/decide/brownout/brownouts.ts";
 import { seeBrownouts } from "@tradewind/exporter/decide/brownout/sight.ts";
@@ -257,7 +258,7 @@ const FIELDS: Readonly<Record<string, Pair>> = {
   "prices.memoryGigabyteHour": [() => sized({}), () => sized({ memoryGigabyteHour: 10 })],
 };
 
-function named(workload: { kind: string; name: string }): unknown {
+function named(workload: { kind: (typeof WORKLOAD_KINDS)[number]; name: string }): unknown {
   const nameOf = allConfiguredNames([base({ services: [{ name: "search", workload }] })]);
   return ["Deployment", "StatefulSet"].map((kind) => nameOf({ kind, name: "search-v2", namespace: "shop" }));
 }

@@ -22,11 +22,14 @@ export type Objective = z.infer<typeof Objective>;
 
 const Priority = z.number().int().min(-1_000).max(1_000);
 
+/** What may carry the replicas of a service: kinds with `/scale` whose pods' template is read. */
+export const WORKLOAD_KINDS = ["Deployment", "StatefulSet", "Rollout"] as const;
+
 /** Bounds and meaning of one service. Every field but `name` has a default. */
 export const ServiceSpec = z.strictObject({
   name: ServiceName.describe("service.name in traces."),
   workload: z
-    .strictObject({ kind: z.string().min(1).max(63).default("Deployment"), name: ObjectName })
+    .strictObject({ kind: z.enum(WORKLOAD_KINDS).default("Deployment"), name: ObjectName })
     .optional()
     .describe("What carries the replicas; defaults to the Deployment of the same name."),
   priority: Priority.optional().describe(

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { Amounts, Labels, NodeGroup, Placing, Taint } from "./placing.ts";
 import { Count, EpochMs, NodeClassName, NonNegative, ObjectName, ServiceName } from "./quantity.ts";
 
 /** One container of a pod, as the platform declares it. */
@@ -61,6 +62,8 @@ export const Workload = z.strictObject({
   probePaths: z.array(z.string().min(1).max(500)).max(64).optional(),
   /** The newest program, in terms of the pods' `revision`. */
   revision: z.string().min(1).max(253).optional(),
+  /** Absent where it is not known, or another scheduler than the cluster's own chooses the node. */
+  placing: Placing.optional(),
   pods: z.array(WorkloadPod).max(5_000),
 });
 export type Workload = z.infer<typeof Workload>;
@@ -75,6 +78,13 @@ export const NodeCapacity = z.strictObject({
   pods: NonNegative.optional(),
   /** Label `node.kubernetes.io/instance-type`, as the cloud provider sets it. */
   instanceType: NodeClassName.optional(),
+  /** What it has of other resources. */
+  others: Amounts.optional(),
+  /** What all pods that are bound to it request, in any namespace, and `pods`; absent where they may not be seen. */
+  taken: Amounts.optional(),
+  /** Those that workloads ask for. */
+  labels: Labels.optional(),
+  taints: z.array(Taint).max(1_000).optional(),
 });
 export type NodeCapacity = z.infer<typeof NodeCapacity>;
 
@@ -108,5 +118,7 @@ export const WorkloadList = z.strictObject({
   /** Absent when the source does not know the nodes. */
   nodes: z.array(NodeCapacity).max(20_000).optional(),
   quotas: z.array(NamespaceQuota).max(10_000).optional(),
+  /** Absent where nothing adds nodes, or it is not known. */
+  nodeGroups: z.array(NodeGroup).max(10_000).optional(),
 });
 export type WorkloadList = z.infer<typeof WorkloadList>;

@@ -34,6 +34,7 @@ const custom = (group: string, version: string, plural: string, kind: string): R
 /** Every kind that Tradewind reads or writes. */
 export const RESOURCES = {
   applications: custom("tradewind.dev", "v1alpha1", "applications", "Application"),
+  configMaps: core("configmaps", "ConfigMap"),
   customResourceDefinitions: {
     ...named("apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition"),
     namespaced: false,
@@ -45,6 +46,7 @@ export const RESOURCES = {
   ingresses: named("networking.k8s.io", "v1", "ingresses", "Ingress"),
   leases: named("coordination.k8s.io", "v1", "leases", "Lease"),
   namespaces: core("namespaces", "Namespace", false),
+  nodePools: { ...custom("karpenter.sh", "v1", "nodepools", "NodePool"), namespaced: false },
   nodes: core("nodes", "Node", false),
   podDisruptionBudgets: named("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget"),
   openShiftRoutes: custom("route.openshift.io", "v1", "routes", "Route"),

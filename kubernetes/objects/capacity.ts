@@ -1,36 +1,60 @@
 import { z } from "zod";
 import { NodeClassName } from "@tradewind/core/contract/quantity.ts";
+import type { Taint } from "@tradewind/core/contract/placing.ts";
 import { ListOf } from "./bounded.ts";
 import { Identity, StringMap } from "./metadata.ts";
-import { Quantity, Resources } from "./quantity.ts";
+import { AmountList, cpuAndMemory } from "./pod-spec.ts";
+import { Quantity } from "./quantity.ts";
 
 /** Set by cloud providers. */
 const INSTANCE_TYPE = "node.kubernetes.io/instance-type";
 
-/** Conditions of a node, scopes of a quota. */
+/** Conditions and taints of a node, scopes of a quota. */
 const MOST_LISTED = 250;
+
+/** Taints that the cluster itself sets, and what they say. */
+const CORDONED = "node.kubernetes.io/unschedulable";
+const NOT_READY = "node.kubernetes.io/not-ready";
+
+export const TaintList = ListOf(
+  z
+    .object({ key: z.string(), value: z.string().nullish(), effect: z.string() })
+    .transform(({ effect, key, value }): Taint => ({ key, ...(value && { value }), effect })),
+  MOST_LISTED,
+);
 
 /** A node's room for pods. */
 export const Node = z
   .object({
     metadata: z.object({ name: z.string().min(1), labels: StringMap }),
-    spec: z.object({ unschedulable: z.boolean().nullish() }).nullish(),
+    spec: z.object({ unschedulable: z.boolean().nullish(), taints: TaintList }).nullish(),
     status: z.object({
-      allocatable: Resources.and(z.object({ pods: Quantity.optional() })).nullish(),
+      allocatable: AmountList,
       conditions: ListOf(z.object({ type: z.string(), status: z.string() }), MOST_LISTED),
     }),
   })
-  .transform(({ metadata, spec, status }) => ({
-    name: metadata.name,
-    /** Takes new pods. */
-    schedulable:
-      spec?.unschedulable !== true &&
-      status.conditions.some(({ type, status: is }) => type === "Ready" && is === "True"),
-    cpuCores: status.allocatable?.cpuCores,
-    memoryBytes: status.allocatable?.memoryBytes,
-    pods: status.allocatable?.pods,
-    instanceType: NodeClassName.safeParse(metadata.labels[INSTANCE_TYPE]).data,
-  }));
+  .transform(({ metadata, spec, status }) => {
+    const { cpu: _cpu, memory: _memory, pods, ...others } = status.allocatable;
+    const isReady = status.conditions.some(({ type, status: is }) => type === "Ready" && is === "True");
+    const isCordoned = spec?.unschedulable === true;
+    const known = spec?.taints ?? [];
+    // The controllers that add them may be late.
+    const added = [
+      ...(isCordoned ? [{ key: CORDONED, effect: "NoSchedule" }] : []),
+      ...(isReady ? [] : [{ key: NOT_READY, effect: "NoSchedule" }]),
+    ].filter(({ key }) => !known.some((each) => each.key === key));
+    return {
+      name: metadata.name,
+      /** Takes new pods. */
+      schedulable: isReady && !isCordoned,
+      ...cpuAndMemory(status.allocatable),
+      pods,
+      others,
+      labels: metadata.labels,
+      taints: [...known, ...added],
+      instanceType: NodeClassName.safeParse(metadata.labels[INSTANCE_TYPE]).data,
+    };
+  });
 export type Node = z.infer<typeof Node>;
 
 /** Names in a quota that bound what Tradewind changes, and the unit-free key used for each. */

@@ -1,27 +1,29 @@
 import { z } from "zod";
+import type { Amounts } from "@tradewind/core/contract/placing.ts";
 import { ListOf } from "./bounded.ts";
 import { Controller, Identity, StringMap, Timestamp } from "./metadata.ts";
 import type { Owner } from "./metadata.ts";
-import { Resources } from "./quantity.ts";
+import {
+  AmountList,
+  cpuAndMemory,
+  MOST_CONTAINERS,
+  PlacedSpec,
+  podRequests,
+  RequestingContainer,
+  rulesOf,
+  SpecResources,
+} from "./pod-spec.ts";
+import type { PodRules } from "./pod-spec.ts";
+import type { Resources } from "./quantity.ts";
 
-const ResourceLists = z
-  .object({ requests: Resources.nullish(), limits: Resources.nullish() })
-  .nullish()
-  .transform((lists) => ({ requests: lists?.requests ?? {}, limits: lists?.limits ?? {} }));
-
-/** Kubernetes itself sets no number; a pod of more containers is not read. */
-const MOST_CONTAINERS = 250;
 const MOST_CONDITIONS = 100;
 const MOST_RESIZE_POLICIES = 16;
 
-const ContainerSpec = z.object({
-  name: z.string(),
-  resources: ResourceLists,
+const ContainerSpec = RequestingContainer.extend({
   resizePolicy: ListOf(
     z.object({ resourceName: z.string(), restartPolicy: z.string() }),
     MOST_RESIZE_POLICIES,
   ),
-  restartPolicy: z.string().nullish(),
 });
 
 const Terminated = z.object({ reason: z.string().nullish(), finishedAt: Timestamp }).nullish();
@@ -30,8 +32,8 @@ const ContainerStatus = z.object({
   name: z.string(),
   containerID: z.string().nullish(),
   ready: z.boolean().nullish(),
-  allocatedResources: Resources.nullish(),
-  resources: ResourceLists,
+  allocatedResources: AmountList,
+  resources: SpecResources,
   state: z
     .object({ running: z.object({ startedAt: Timestamp }).nullish(), terminated: Terminated })
     .nullish(),
@@ -73,23 +75,32 @@ export interface ResizeCondition {
   readonly sinceMs: number | undefined;
 }
 
-export interface Pod {
+/** What a pod takes of a node, and which others it keeps away. */
+export interface PlacedPod {
   readonly namespace: string;
-  readonly name: string;
-  readonly uid: string;
   readonly node: string | undefined;
   readonly phase: string;
+  readonly isDeleting: boolean;
+  readonly labels: Readonly<Record<string, string>>;
+  /** What it takes of its node in all, see {@link podRequests}. */
+  readonly requests: Amounts;
+  readonly rules: PodRules;
+}
+
+export interface Pod extends PlacedPod {
+  readonly name: string;
+  readonly uid: string;
   readonly qosClass: string | undefined;
   readonly isReady: boolean;
-  readonly isDeleting: boolean;
   readonly createdAtMs: number | undefined;
   readonly readyAtMs: number | undefined;
   readonly defaultContainer: string | undefined;
   readonly owner: Owner | undefined;
   /** Hash of the pod template it was made from; absent where no controller states one. */
   readonly revision: string | undefined;
-  readonly labels: Readonly<Record<string, string>>;
   readonly containers: readonly PodContainer[];
+  /** Of all its containers together, where the pod states any. */
+  readonly ofAll: { readonly requests: Resources; readonly limits: Resources };
   readonly resizes: readonly ResizeCondition[];
 }
 
@@ -109,8 +120,7 @@ export const Pod = z
       deletionTimestamp: Timestamp,
       ownerReferences: Controller,
     }),
-    spec: z.object({
-      nodeName: z.string().nullish(),
+    spec: PlacedSpec.extend({
       containers: ListOf(ContainerSpec, MOST_CONTAINERS),
       initContainers: ListOf(ContainerSpec, MOST_CONTAINERS),
     }),
@@ -136,7 +146,12 @@ export const Pod = z
       namespace: metadata.namespace,
       name: metadata.name,
       uid: metadata.uid,
-      node: spec.nodeName ?? undefined,
+      node: spec.nodeName,
+      ...placedBy(spec, [...statuses.values()], status.conditions),
+      ofAll: {
+        requests: cpuAndMemory(spec.resources.requests),
+        limits: cpuAndMemory(spec.resources.limits),
+      },
       phase: status.phase ?? "Pending",
       qosClass: status.qosClass ?? undefined,
       isReady,
@@ -162,6 +177,61 @@ export const Pod = z
     };
   });
 
+/** What the pod takes of its node, and its rules. */
+function placedBy(
+  spec: PlacedSpec,
+  statuses: readonly z.infer<typeof ContainerStatus>[],
+  conditions: readonly z.infer<typeof Condition>[],
+): Pick<PlacedPod, "requests" | "rules"> {
+  const aside = statuses.flatMap(({ allocatedResources, name, resources }): [string, Amounts][] => {
+    const known = [...Object.entries(resources.requests), ...Object.entries(allocatedResources)];
+    return known.length === 0 ? [] : [[name, largest(known)]];
+  });
+  const isRefused = conditions.some(
+    ({ reason, status, type }) => type === "PodResizePending" && status === "True" && reason === "Infeasible",
+  );
+  return { requests: podRequests(spec, new Map(aside), isRefused), rules: rulesOf(spec) };
+}
+
+function largest(amounts: readonly (readonly [string, number])[]): Amounts {
+  const most: Amounts = {};
+  for (const [name, amount] of amounts) most[name] = Math.max(most[name] ?? 0, amount);
+  return most;
+}
+
+/** A pod of any namespace, reduced to what it takes of its node and keeps away from it. */
+export const BoundPod = z
+  .object({
+    metadata: z.object({
+      namespace: z.string().default(""),
+      labels: StringMap,
+      deletionTimestamp: Timestamp,
+    }),
+    spec: PlacedSpec,
+    status: z
+      .object({
+        phase: z.string().nullish(),
+        conditions: ListOf(Condition, MOST_CONDITIONS),
+        containerStatuses: ListOf(ContainerStatus, MOST_CONTAINERS),
+        initContainerStatuses: ListOf(ContainerStatus, MOST_CONTAINERS),
+      })
+      .prefault({}),
+  })
+  .transform(({ metadata, spec, status }): PlacedPod => {
+    const statuses = [...status.containerStatuses, ...status.initContainerStatuses];
+    const { requests, rules } = placedBy(spec, statuses, status.conditions);
+    const { apart, hostPorts } = rules;
+    return {
+      namespace: metadata.namespace,
+      node: spec.nodeName,
+      phase: status.phase ?? "Pending",
+      isDeleting: metadata.deletionTimestamp !== undefined,
+      labels: metadata.labels,
+      requests,
+      rules: { ...(apart && { apart }), ...(hostPorts && { hostPorts }) },
+    };
+  });
+
 function container(
   spec: z.infer<typeof ContainerSpec>,
   status: z.infer<typeof ContainerStatus> | undefined,
@@ -176,15 +246,18 @@ function container(
     oomKilledAtMs: [status?.state?.terminated, status?.lastState?.terminated].find(
       (ended) => ended?.reason === OOM_KILLED,
     )?.finishedAt,
-    requests: spec.resources.requests,
-    limits: spec.resources.limits,
-    limitsInForce: inForce(spec.resources.limits, status?.resources.limits),
-    allocated: status?.allocatedResources ?? undefined,
+    requests: cpuAndMemory(spec.resources.requests),
+    limits: cpuAndMemory(spec.resources.limits),
+    limitsInForce: inForce(cpuAndMemory(spec.resources.limits), cpuAndMemory(status?.resources.limits ?? {})),
+    allocated: status && allocatedOf(status.allocatedResources),
     restartsOn: spec.resizePolicy
       .filter(({ restartPolicy }) => restartPolicy === "RestartContainer")
       .map(({ resourceName }) => resourceName),
   };
 }
+
+const allocatedOf = (amounts: Amounts): Resources | undefined =>
+  Object.keys(amounts).length === 0 ? undefined : cpuAndMemory(amounts);
 
 /** What the kubelet says of each limit that the pod sets, else the limit itself. */
 function inForce(wanted: Resources, applied: Resources | undefined): Resources {

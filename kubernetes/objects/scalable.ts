@@ -2,7 +2,16 @@ import { z } from "zod";
 import { GRPC_PROBE_PATH } from "@tradewind/core/contract/workload.ts";
 import { ListOf } from "./bounded.ts";
 import { Identity, StringMap } from "./metadata.ts";
-import { Resources } from "./quantity.ts";
+import type { PlacedPod } from "./pod.ts";
+import {
+  cpuAndMemory,
+  MOST_CONTAINERS,
+  PlacedSpec,
+  podRequests,
+  RequestingContainer,
+  rulesOf,
+  SpecResources,
+} from "./pod-spec.ts";
 
 const DeclaredVariable = z.object({
   name: z.string(),
@@ -36,7 +45,6 @@ function valueOf(
 
 const TELEMETRY_VARIABLES: ReadonlySet<unknown> = new Set(["OTEL_SERVICE_NAME", "OTEL_RESOURCE_ATTRIBUTES"]);
 const MOST_TELEMETRY_VARIABLES = 16;
-const MOST_CONTAINERS = 250;
 
 /** Of all variables those that are used, the others unread. */
 const Environment = z
@@ -68,51 +76,54 @@ const Probe = z
     return rooted.length > MAX_PROBE_PATH ? undefined : rooted;
   });
 
+/** What is not requested is requested as it is limited, as the API server defaults it once a pod is made. */
+const Requested = SpecResources.transform(({ limits, requests }) => ({
+  requests: { ...limits, ...requests },
+  limits,
+}));
+
 const Template = z
   .object({
     metadata: z.object({ labels: StringMap, annotations: StringMap }).nullish(),
-    spec: z.object({
+    spec: PlacedSpec.extend({
+      resources: Requested,
+      initContainers: ListOf(RequestingContainer.extend({ resources: Requested }), MOST_CONTAINERS),
       containers: ListOf(
-        z.object({
-          name: z.string(),
+        RequestingContainer.extend({
+          resources: Requested,
           env: Environment,
           readinessProbe: Probe,
           livenessProbe: Probe,
           startupProbe: Probe,
-          resources: z
-            .object({ requests: Resources.nullish(), limits: Resources.nullish() })
-            .nullish()
-            // What is not requested is requested as it is limited, as the API server defaults it.
-            .transform((lists) => {
-              const limits = lists?.limits ?? {};
-              return { requests: { ...limits, ...lists?.requests }, limits };
-            }),
         }),
         MOST_CONTAINERS,
       ),
     }),
   })
-  .transform(({ metadata, spec: { containers } }) => {
+  .transform(({ metadata, spec }) => {
     const { annotations = {}, labels = {} } = metadata ?? {};
     return {
       labels,
       annotations,
-      containers: containers.map(({ env, livenessProbe, name, readinessProbe, resources, startupProbe }) => ({
-        name,
-        resources,
-        probePaths: [readinessProbe, livenessProbe, startupProbe].filter((path) => path !== undefined),
-        env: env.map((each): EnvironmentVariable => {
-          const value = valueOf(each, { labels, annotations });
-          return { name: each.name, ...(value !== undefined && { value }) };
+      placed: { requests: podRequests(spec), rules: rulesOf(spec) },
+      containers: spec.containers.map(
+        ({ env, livenessProbe, name, readinessProbe, resources, startupProbe }) => ({
+          name,
+          resources: { requests: cpuAndMemory(resources.requests), limits: cpuAndMemory(resources.limits) },
+          probePaths: [readinessProbe, livenessProbe, startupProbe].filter((path) => path !== undefined),
+          env: env.map((each): EnvironmentVariable => {
+            const value = valueOf(each, { labels, annotations });
+            return { name: each.name, ...(value !== undefined && { value }) };
+          }),
         }),
-      })),
+      ),
     };
   });
 
 /** A container of a pod template. */
 export type TemplateContainer = z.infer<typeof Template>["containers"][number];
 
-/** A Deployment or a StatefulSet, reduced to what is used of it. `kind` is not part of list items, so it is given. */
+/** A Deployment, a StatefulSet or a Rollout, reduced to what is used of it. `kind` is not part of list items, so it is given. */
 export interface Scalable {
   readonly kind: string;
   readonly namespace: string;
@@ -123,15 +134,22 @@ export interface Scalable {
   readonly annotations: Readonly<Record<string, string>>;
   readonly podLabels: Readonly<Record<string, string>>;
   readonly containers: readonly TemplateContainer[];
+  /** What its template takes of a node and asks of it. */
+  readonly placed: Pick<PlacedPod, "requests" | "rules">;
   readonly replicasWanted: number;
   readonly replicasReady: number;
-  /** Revision of a StatefulSet's newest template, as its pods carry it. Those of a Deployment are its ReplicaSets'. */
+  /** Revision of a StatefulSet's or Rollout's newest template, as its pods carry it. Those of a Deployment are its ReplicaSets'. */
   readonly updateRevision: string | undefined;
   /** The Deployment whose template a Rollout's pods are made of, where it has none of its own (`workloadRef`). */
   readonly templateFrom?: string;
 }
 
-const NO_TEMPLATE: z.infer<typeof Template> = { labels: {}, annotations: {}, containers: [] };
+const NO_TEMPLATE: z.infer<typeof Template> = {
+  labels: {},
+  annotations: {},
+  containers: [],
+  placed: { requests: {}, rules: {} },
+};
 
 const MEANINGFUL = /^(tradewind\.dev|resource\.opentelemetry\.io)\//;
 const meaningful = (annotations: Readonly<Record<string, string>>): Record<string, string> =>
@@ -148,12 +166,18 @@ export const scalable = (kind: "Deployment" | "StatefulSet" | "Rollout") =>
         workloadRef: z.object({ kind: z.string().nullish(), name: z.string() }).nullish(),
       }),
       status: z
-        .object({ readyReplicas: z.number().int().min(0).nullish(), updateRevision: z.string().nullish() })
+        .object({
+          readyReplicas: z.number().int().min(0).nullish(),
+          updateRevision: z.string().nullish(),
+          currentPodHash: z.string().nullish(),
+        })
         .nullish(),
     })
     .transform(({ metadata, spec, status }): Scalable => {
       const template = spec.template ?? NO_TEMPLATE;
-      const templateFrom = kind === "Rollout" ? spec.workloadRef?.name : undefined;
+      const { kind: templateKind, name: templateName } = spec.workloadRef ?? {};
+      const isOfDeployment = kind === "Rollout" && (templateKind ?? "Deployment") === "Deployment";
+      const templateFrom = isOfDeployment ? templateName : undefined;
       return {
         kind,
         namespace: metadata.namespace,
@@ -163,9 +187,10 @@ export const scalable = (kind: "Deployment" | "StatefulSet" | "Rollout") =>
         annotations: { ...meaningful(template.annotations), ...meaningful(metadata.annotations) },
         podLabels: template.labels,
         containers: template.containers,
+        placed: template.placed,
         replicasWanted: spec.replicas ?? 1,
         replicasReady: status?.readyReplicas ?? 0,
-        updateRevision: status?.updateRevision ?? undefined,
+        updateRevision: status?.updateRevision ?? status?.currentPodHash ?? undefined,
         ...(templateFrom !== undefined && { templateFrom }),
       };
     });
@@ -185,9 +210,19 @@ export function withTemplates<Item extends Scalable>(all: readonly Item[]): Item
     const deployment = deployments.get(placeOf(each.namespace, each.templateFrom ?? ""));
     if (deployment === undefined) return each;
     named.add(deployment);
-    const { kind, labels, name, replicasReady, replicasWanted, uid } = each;
+    const { kind, labels, name, replicasReady, replicasWanted, uid, updateRevision } = each;
     const annotations = { ...deployment.annotations, ...each.annotations };
-    return { ...deployment, annotations, kind, labels, name, replicasReady, replicasWanted, uid };
+    return {
+      ...deployment,
+      annotations,
+      kind,
+      labels,
+      name,
+      replicasReady,
+      replicasWanted,
+      uid,
+      updateRevision,
+    };
   });
   return whole.filter((each) => !named.has(each) || each.replicasWanted > 0);
 }

@@ -1,5 +1,6 @@
 import { RESOURCES } from "../client/resources.ts";
 import type { Resource } from "../client/resources.ts";
+import { AUTOSCALER_STATUS } from "../objects/node-group.ts";
 
 /** The Lease that the exporters' leader holds, in the namespace that Tradewind runs in, unless they are given another name. */
 export const LEASE_NAME = "tradewind-exporter";
@@ -132,7 +133,14 @@ export const PERMISSIONS: readonly Permission[] = [
     RESOURCES.podDisruptionBudgets,
     "how many pods of a service may be taken down at once",
   ),
-  read("predictor", "nodes", "cluster", RESOURCES.nodes, "how much the nodes have left"),
+  read("predictor", "nodes", "cluster", RESOURCES.nodes, "what the nodes have, and which pods they take"),
+  read("predictor", "nodes", "cluster", RESOURCES.pods, "what pods of all namespaces take of the nodes"),
+  read("predictor", "nodes", "cluster", RESOURCES.nodePools, "which nodes Karpenter can add"),
+  permission("predictor", "nodes", "cluster", RESOURCES.configMaps, {
+    verbs: READ,
+    resourceNames: [AUTOSCALER_STATUS.name],
+    why: "how many nodes the Cluster Autoscaler can add",
+  }),
   read("predictor", "application", "watched", RESOURCES.applications, "objective, services and bounds"),
   ...workloads("scaler"),
   read(

@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import type { Clock } from "@tradewind/core/process/clock.ts";
+import type { NodeGroup } from "@tradewind/core/contract/placing.ts";
 import type { WorkloadList } from "@tradewind/core/contract/workload.ts";
 import type { Logger } from "@tradewind/core/process/log.ts";
 import type { ApiClient } from "../client/client.ts";
@@ -9,11 +10,18 @@ import { HorizontalPodAutoscaler, ScaledObject } from "../objects/autoscaler.ts"
 import { Node, ResourceQuota } from "../objects/capacity.ts";
 import { PodDisruptionBudget } from "../objects/disruption-budget.ts";
 import { Owned } from "../objects/metadata.ts";
-import { Pod } from "../objects/pod.ts";
+import { AUTOSCALER_STATUS, AutoscalerStatus, NodePool } from "../objects/node-group.ts";
+import { BoundPod, Pod } from "../objects/pod.ts";
+import type { PlacedPod } from "../objects/pod.ts";
 import { scalable, withTemplates } from "../objects/scalable.ts";
 import type { Scalable } from "../objects/scalable.ts";
 import { Reflector } from "../watch/reflector.ts";
-import type { ReflectorState, ReflectorTimings, WatchObserver } from "../watch/reflector.ts";
+import type {
+  ReflectorOptions,
+  ReflectorState,
+  ReflectorTimings,
+  WatchObserver,
+} from "../watch/reflector.ts";
 import { recommendationTriggers } from "./recommendation-triggers.ts";
 import type { RecommendationTrigger } from "./recommendation-triggers.ts";
 import { workloadList } from "./workload-list.ts";
@@ -34,6 +42,9 @@ export interface ClusterWatchOptions {
   readonly onChange?: (() => void) | undefined;
   readonly timings?: Partial<ReflectorTimings> | undefined;
 }
+
+/** Pods that a node has taken and that have not ended. */
+const BOUND = "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed";
 
 /** How the watch of one kind is doing. */
 export interface WatchHealth extends ReflectorState {
@@ -74,13 +85,17 @@ export class ClusterWatch {
   private readonly quotas: Collection<ResourceQuota>;
   private readonly budgets: Collection<PodDisruptionBudget>;
   private readonly nodes: Collection<Node>;
+  /** Of all namespaces, where not all are watched. */
+  private readonly boundPods: Collection<PlacedPod>;
+  private readonly nodePools: Collection<NodeGroup>;
+  private readonly autoscalerStatus: Collection<readonly NodeGroup[]>;
 
   constructor(options: ClusterWatchOptions) {
     this.options = options;
     this.deployments = this.follow(RESOURCES.deployments, scalable("Deployment"));
     this.statefulSets = this.follow(RESOURCES.statefulSets, scalable("StatefulSet"));
     this.rollouts = this.follow(RESOURCES.rollouts, scalable("Rollout"));
-    this.replicaSets = this.follow(RESOURCES.replicaSets, Owned, true);
+    this.replicaSets = this.follow(RESOURCES.replicaSets, Owned, { metadataOnly: true });
     this.pods = this.follow(RESOURCES.pods, Pod);
     this.horizontalPodAutoscalers = this.follow(RESOURCES.horizontalPodAutoscalers, HorizontalPodAutoscaler);
     const none = new Collection<never>([]);
@@ -88,6 +103,17 @@ export class ClusterWatch {
     this.quotas = options.capacity ? this.follow(RESOURCES.resourceQuotas, ResourceQuota) : none;
     this.budgets = options.capacity ? this.follow(RESOURCES.podDisruptionBudgets, PodDisruptionBudget) : none;
     this.nodes = options.capacity ? this.follow(RESOURCES.nodes, Node) : none;
+    this.boundPods =
+      options.capacity && options.namespaces.length > 0
+        ? this.follow(RESOURCES.pods, BoundPod, { fieldSelector: BOUND, namespaces: [] })
+        : none;
+    this.nodePools = options.capacity ? this.follow(RESOURCES.nodePools, NodePool) : none;
+    this.autoscalerStatus = options.capacity
+      ? this.follow(RESOURCES.configMaps, AutoscalerStatus, {
+          fieldSelector: `metadata.name=${AUTOSCALER_STATUS.name}`,
+          namespaces: [AUTOSCALER_STATUS.namespace],
+        })
+      : none;
   }
 
   /** Rises with every change of anything: equal revisions, equal objects. */
@@ -122,6 +148,8 @@ export class ClusterWatch {
       collection.reflectors.length > 0 && collection.isFresh(Number.POSITIVE_INFINITY)
         ? collection.all()
         : undefined;
+    const { capacity, namespaces } = this.options;
+    const isEverywhere = capacity && namespaces.length === 0;
     return {
       scalables: withTemplates([
         ...this.deployments.all(),
@@ -135,6 +163,8 @@ export class ClusterWatch {
       quotas: known(this.quotas),
       budgets: known(this.budgets),
       nodes: known(this.nodes),
+      boundPods: isEverywhere ? this.pods.all() : known(this.boundPods),
+      nodeGroups: [...this.nodePools.all(), ...this.autoscalerStatus.all().flat()],
     };
   }
 
@@ -166,11 +196,23 @@ export class ClusterWatch {
       this.quotas,
       this.budgets,
       this.nodes,
+      this.boundPods,
+      this.nodePools,
+      this.autoscalerStatus,
     ].flatMap(({ reflectors }) => reflectors as readonly Reflector<unknown>[]);
   }
 
-  private follow<Item>(resource: Resource, schema: z.ZodType<Item>, metadataOnly = false): Collection<Item> {
-    const { client, clock, log, namespaces, observer, timings } = this.options;
+  private follow<Item>(
+    resource: Resource,
+    schema: z.ZodType<Item>,
+    {
+      fieldSelector,
+      metadataOnly = false,
+      namespaces = this.options.namespaces,
+    }: Partial<Pick<ClusterWatchOptions, "namespaces">> &
+      Pick<ReflectorOptions<Item>, "fieldSelector" | "metadataOnly"> = {},
+  ): Collection<Item> {
+    const { client, clock, log, observer, timings } = this.options;
     const onChange = (): void => {
       this.changes += 1;
       this.options.onChange?.();
@@ -184,6 +226,7 @@ export class ClusterWatch {
             resource,
             namespace,
             schema,
+            fieldSelector,
             metadataOnly,
             log,
             clock,

@@ -1,4 +1,5 @@
 import { fairlyCut } from "@tradewind/core/net/fair-share.ts";
+import type { NodeGroup } from "@tradewind/core/contract/placing.ts";
 import { WORKLOADS_SCHEMA } from "@tradewind/core/contract/workload.ts";
 import type { Workload, WorkloadList, WorkloadPod } from "@tradewind/core/contract/workload.ts";
 import type { Autoscaler, HorizontalPodAutoscaler, ScaledObject } from "../objects/autoscaler.ts";
@@ -6,10 +7,12 @@ import type { Node, ResourceQuota } from "../objects/capacity.ts";
 import type { PodDisruptionBudget } from "../objects/disruption-budget.ts";
 import { selects } from "../objects/label-selector.ts";
 import type { Owned } from "../objects/metadata.ts";
-import type { Pod, PodContainer } from "../objects/pod.ts";
+import type { PlacedPod, Pod, PodContainer } from "../objects/pod.ts";
+import type { Resources } from "../objects/quantity.ts";
 import type { Scalable } from "../objects/scalable.ts";
 import { mainContainer } from "./main-container.ts";
 import { podsByWorkload } from "./ownership.ts";
+import { Neighbours, onNodes, placedNodes } from "./placing.ts";
 import { newestRevisions } from "./revisions.ts";
 import { serviceNames } from "./service-name.ts";
 import type { ConfiguredName } from "./service-name.ts";
@@ -24,6 +27,9 @@ export interface ClusterObjects {
   readonly quotas: readonly ResourceQuota[] | undefined;
   readonly budgets: readonly PodDisruptionBudget[] | undefined;
   readonly nodes: readonly Node[] | undefined;
+  /** Of all namespaces. */
+  readonly boundPods?: readonly PlacedPod[] | undefined;
+  readonly nodeGroups?: readonly NodeGroup[];
 }
 
 const MAX_PODS = 5_000;
@@ -37,11 +43,13 @@ export function workloadList(
   configured: ConfiguredName,
   nowMs: number,
 ): WorkloadList {
-  const { budgets = [], nodes, quotas, scalables } = objects;
+  const { budgets = [], nodeGroups = [], nodes, quotas, scalables } = objects;
   const names = serviceNames(scalables, configured);
   const pods = podsByWorkload(objects.pods, objects.replicaSets, scalables);
   const autoscalers = autoscalerByTarget(objects);
   const revisions = newestRevisions(scalables, objects.replicaSets);
+  const bound = objects.boundPods && onNodes(objects.boundPods);
+  const neighbours = new Neighbours(bound ?? onNodes(objects.pods));
   const sorted = scalables
     .map((each) => ({ each, place: `${each.namespace}/${each.kind}/${each.name}` }))
     .sort((a, b) => (a.place < b.place ? -1 : 1))
@@ -52,6 +60,7 @@ export function workloadList(
       pods: pods.get(each.uid) ?? [],
       autoscaler: autoscalers.get(`${each.kind}/${each.namespace}/${each.name}`),
       revision: revisions.get(each.uid),
+      neighbours,
       budgets: budgets.filter(({ namespace }) => namespace === each.namespace),
     }),
   );
@@ -59,12 +68,19 @@ export function workloadList(
     schema: WORKLOADS_SCHEMA,
     observedAtMs: nowMs,
     workloads,
-    ...(nodes !== undefined && { nodes: nodes.map(({ ...node }) => withoutUndefined(node)) }),
+    ...(nodes !== undefined && {
+      nodes: placedNodes(
+        nodes,
+        bound,
+        workloads.flatMap(({ placing }) => placing ?? []),
+      ),
+    }),
     ...(quotas !== undefined && {
       quotas: quotas
         .filter(({ isScoped }) => !isScoped)
         .map(({ namespace, name, hard, used }) => ({ namespace, name, hard, used })),
     }),
+    ...(nodeGroups.length > 0 && { nodeGroups: nodeGroups.slice(0, MAX_WORKLOADS) }),
   };
 }
 
@@ -85,14 +101,15 @@ interface WorkloadFacts {
   readonly pods: readonly Pod[];
   readonly autoscaler: Autoscaler | undefined;
   readonly revision: string | undefined;
+  readonly neighbours: Neighbours;
   /** Of its namespace. */
   readonly budgets: readonly PodDisruptionBudget[];
 }
 
-function workload(
-  { containers, kind, namespace, name, replicasReady, replicasWanted }: Scalable,
-  { autoscaler, budgets, pods, revision, service }: WorkloadFacts,
-): Workload {
+function workload(scalable: Scalable, facts: WorkloadFacts): Workload {
+  const { containers, kind, namespace, name, replicasReady, replicasWanted } = scalable;
+  const { autoscaler, budgets, pods, revision, service } = facts;
+  const placing = placingOf(scalable, facts);
   const scheduled = pods.filter(({ node }) => node !== undefined);
   const disruptions = fewest(budgets, pods);
   const probePaths = [...new Set(containers.flatMap((each) => each.probePaths))];
@@ -112,8 +129,24 @@ function workload(
     ...(probePaths.length > 0 && { probePaths: probePaths.slice(0, MAX_PROBE_PATHS) }),
     ...(revision !== undefined && { revision }),
     ...(disruptions && { disruptions }),
+    ...(placing && { placing }),
     pods: scheduled.slice(0, MAX_PODS).map((pod) => workloadPod(pod, name)),
   };
+}
+
+/** Set by the controller, not by the template. */
+const TEMPLATE_HASH = "pod-template-hash";
+
+/** Pods of the newest program say more than its template: what admission has added is in them alone. */
+function placingOf(
+  { kind, namespace, placed, podLabels }: Scalable,
+  { neighbours, pods, revision }: WorkloadFacts,
+): Workload["placing"] {
+  const newest = pods.find((pod) => pod.revision === revision);
+  if (newest !== undefined) return neighbours.placingOf({ namespace, labels: newest.labels, placed: newest });
+  const isHashed = kind === "Deployment" && revision !== undefined;
+  const labels = isHashed ? { ...podLabels, [TEMPLATE_HASH]: revision } : podLabels;
+  return neighbours.placingOf({ namespace, labels, placed });
 }
 
 /** Of the budgets that select some of the pods the one that allows the fewest to go. */
@@ -143,8 +176,28 @@ function workloadPod(pod: Pod, workloadName: string): WorkloadPod {
     ...(pod.revision !== undefined && { revision: pod.revision }),
     containers: pod.containers
       .slice(0, MAX_CONTAINERS)
-      .flatMap((each) => workloadContainer(each, each !== main)),
+      .flatMap((each) => workloadContainer(each === main ? withPodLevel(each, pod) : each, each !== main)),
   };
+}
+
+/** What the pod states for all its containers together is the main one's, less what the others state. */
+function withPodLevel(main: PodContainer, { containers, ofAll }: Pod): PodContainer {
+  const left = (what: "cpuCores" | "memoryBytes"): number | undefined => {
+    const all = ofAll.requests[what];
+    if (all === undefined) return undefined;
+    return containers.reduce((rest, each) => (each === main ? rest : rest - (each.requests[what] ?? 0)), all);
+  };
+  const requests = { cpuCores: left("cpuCores"), memoryBytes: left("memoryBytes") };
+  return {
+    ...main,
+    requests: { ...positive(requests), ...main.requests },
+    limitsInForce: { ...ofAll.limits, ...main.limitsInForce },
+  };
+}
+
+function positive(amounts: Readonly<Record<"cpuCores" | "memoryBytes", number | undefined>>): Resources {
+  const { cpuCores = 0, memoryBytes = 0 } = amounts;
+  return { ...(cpuCores > 0 && { cpuCores }), ...(memoryBytes > 0 && { memoryBytes }) };
 }
 
 /** A container that does not run yet has no id, and nothing is known of it. */
@@ -169,8 +222,4 @@ function workloadContainer(
       ...(memoryBytes !== undefined && memoryBytes > 0 && { memoryLimitBytes: memoryBytes }),
     },
   ];
-}
-
-function withoutUndefined<Value extends object>(value: Value): Value {
-  return Object.fromEntries(Object.entries(value).filter(([, part]) => part !== undefined)) as Value;
 }

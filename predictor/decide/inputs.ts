@@ -33,7 +33,7 @@ export const PolicyInputs = z.strictObject({
   largestContainer: z
     .strictObject({ cpuCores: z.number().positive(), memoryBytes: z.number().positive() })
     .optional(),
-  /** What all nodes have together; absent where the nodes are not known. */
+  /** What pods of the application have of the nodes and may have more; absent where the nodes are not known. */
   allNodes: z
     .strictObject({ cpuCores: z.number().positive(), memoryBytes: z.number().positive() })
     .optional(),
@@ -47,11 +47,16 @@ export const PolicyInputs = z.strictObject({
         name: z.string().min(1).max(253),
         leftCores: z.number().min(0),
         takesPods: z.boolean(),
+        refuses: z.array(ServiceName).max(10_000).optional(),
         pods: z.array(z.strictObject({ service: ServiceName, pods: Count })).max(10_000),
       }),
     )
     .max(20_000)
     .optional(),
+  /** CPU of the next node that an autoscaler can add for pods of the application, cores; absent where nothing adds any. */
+  comingCores: z.number().positive().optional(),
+  /** Pods more that nodes take of a service that something other than CPU keeps from them; absent where nothing does. */
+  podsMore: z.record(ServiceName, Count).optional(),
   /** CPU that is left of nodes that take pods, cores by node class; absent where all nodes are of one class. */
   roomByNodeClass: z.record(NodeClassName, z.number().positive()).optional(),
   /**

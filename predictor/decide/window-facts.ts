@@ -25,13 +25,13 @@ export interface Facts {
 }
 
 export function factsOf(inputs: PolicyInputs, models: Models): Facts {
-  const { application, nowMs, settings, windowSet } = inputs;
+  const { application, nowMs, podsMore, settings, windowSet } = inputs;
   const state = afterGap(inputs.state, windowSet);
   const objective = flowObjective(application.objective);
   const verdict = judge(windowSet.flows, application.entry, objective, settings, state.flows);
   const slo = sloStanding(verdict, objective);
   const missing = missingTraffic(windowSet, verdict, application.namespace);
-  const context: DecisionContext = { application, settings, state, windowSet, missing, nowMs };
+  const context: DecisionContext = { application, settings, state, windowSet, missing, podsMore, nowMs };
   return { inputs, models, context, observations: observe(context), objective, verdict, slo };
 }
 

@@ -1,9 +1,10 @@
 import { costPerHour } from "@tradewind/core/contract/prices.ts";
 import type { Prices } from "@tradewind/core/contract/prices.ts";
 import type { Inventory } from "@tradewind/core/contract/snapshot.ts";
-import type { WorkloadList } from "@tradewind/core/contract/workload.ts";
+import type { NodeCapacity, Workload, WorkloadList, WorkloadPod } from "@tradewind/core/contract/workload.ts";
 import { nodeClassesOf } from "./node-classes.ts";
 import type { NodeClasses } from "./node-classes.ts";
+import { addsFor, Placement, podsByCpu, podsWithoutCpu, staticRefusal } from "./placement.ts";
 
 /** What a container can be given on a node at most. */
 export interface Room {
@@ -22,24 +23,35 @@ export interface NodeLeft {
   readonly name: string;
   /** Cores. */
   readonly leftCores: number;
-  /** Whether it takes new pods. */
+  /** Whether it takes new pods of some service of the application. */
   readonly takesPods: boolean;
+  /** Services of the application whose pods it does not take; absent where there are none. */
+  readonly refuses?: string[] | undefined;
   /** Pods of the application's services on it, those that start among them. */
   readonly pods: { readonly service: string; readonly pods: number }[];
 }
 
-/** What pods that are known leave of the CPU of each node, by their requests, cores. */
+/**
+ * What pods leave of the CPU of each node, by their requests, cores: all that are bound to it, in any namespace; those of known workloads
+ * where no others may be seen.
+ */
 export function cpuLeft(list: WorkloadList | undefined): ReadonlyMap<string, number> {
   const left = new Map<string, number>();
-  for (const { cpuCores, name } of list?.nodes ?? []) if (cpuCores !== undefined) left.set(name, cpuCores);
-  for (const { containers, node } of list?.workloads.flatMap(({ pods }) => pods) ?? []) {
-    const cores = left.get(node);
-    if (cores === undefined) continue;
-    const requested = containers.reduce((sum, { cpuRequestCores = 0 }) => sum + cpuRequestCores, 0);
-    left.set(node, Math.max(0, cores - requested));
+  const known = new Set<string>();
+  for (const { cpuCores, name, taken } of list?.nodes ?? []) {
+    if (cpuCores === undefined) continue;
+    left.set(name, Math.max(0, cpuCores - (taken?.["cpu"] ?? 0)));
+    if (taken !== undefined) known.add(name);
+  }
+  for (const pod of list?.workloads.flatMap(({ pods }) => pods) ?? []) {
+    const cores = known.has(pod.node) ? undefined : left.get(pod.node);
+    if (cores !== undefined) left.set(pod.node, Math.max(0, cores - requestedBy(pod)));
   }
   return left;
 }
+
+const requestedBy = ({ containers }: WorkloadPod): number =>
+  containers.reduce((sum, { cpuRequestCores = 0 }) => sum + cpuRequestCores, 0);
 
 /** Nodes without a pod of the namespace that are told of, for each of its pods and workloads: a decision starts fewer pods than that. */
 const NODES_TO_START_ON = 4;
@@ -63,11 +75,18 @@ export function nodesLeft(
       const here = used.get(node) ?? new Map<string, number>();
       used.set(node, here.set(service, (here.get(service) ?? 0) + 1));
     }
-  const nodes = list.nodes.flatMap(({ name, schedulable }): NodeLeft[] => {
+  const services = new Set(workloads.map(({ service }) => service));
+  const nodes = list.nodes.flatMap((node): NodeLeft[] => {
+    const { name } = node;
     const leftCores = left.get(name);
     if (leftCores === undefined) return [];
     const pods = [...(used.get(name) ?? [])].map(([service, count]) => ({ service, pods: count }));
-    return [{ name, leftCores, takesPods: schedulable, pods }];
+    const takers = new Set(workloads.filter((each) => isOpenTo(node, each)).map(({ service }) => service));
+    const refuses = [...services].filter((service) => !takers.has(service));
+    const isSplit = takers.size > 0 && refuses.length > 0;
+    return [
+      { name, leftCores, takesPods: node.schedulable && takers.size > 0, pods, ...(isSplit && { refuses }) },
+    ];
   });
   const pods = workloads.reduce((sum, each) => sum + each.pods.length, 0);
   const others = nodes
@@ -77,6 +96,118 @@ export function nodesLeft(
   return [...nodes.filter(({ name }) => used.has(name)), ...others].sort((a, b) =>
     a.name < b.name ? -1 : 1,
   );
+}
+
+/** Whether the node takes pods of the workload but for their CPU: what is not known does not speak against it. */
+const isOpenTo = (node: NodeCapacity, { placing }: Workload): boolean =>
+  placing === undefined
+    ? node.schedulable
+    : staticRefusal(node, placing) === undefined && podsWithoutCpu(node, placing) > 0;
+
+/** Nodes that are for pods of some workload of the namespace; those that take pods where none is known. */
+export function nodesFor(
+  list: WorkloadList | undefined,
+  namespace: string | undefined,
+): readonly NodeCapacity[] {
+  const { nodes = [], workloads = [] } = list ?? {};
+  const own = workloads.filter((each) => each.namespace === namespace);
+  return nodes.filter((node) =>
+    own.length === 0 ? node.schedulable : own.some((each) => isPlaceOf(node, each)),
+  );
+}
+
+/** Whether it is a node for pods of the workload at all. */
+const isPlaceOf = (node: NodeCapacity, { placing }: Workload): boolean =>
+  placing === undefined ? node.schedulable : staticRefusal(node, placing) === undefined;
+
+/** What pods of all but these workloads leave of a node. */
+function besideOthers(
+  { name, taken }: NodeCapacity,
+  { cpuCores, memoryBytes }: Room,
+  workloads: readonly Workload[],
+): Room {
+  const own = workloads.flatMap(({ pods }) => pods.filter(({ node }) => node === name));
+  const ownBytes = own
+    .flatMap(({ containers }) => containers)
+    .reduce((sum, { memoryRequestBytes = 0 }) => sum + memoryRequestBytes, 0);
+  const ownCores = own.reduce((sum, pod) => sum + requestedBy(pod), 0);
+  const { cpu = ownCores, memory = ownBytes } = taken ?? {};
+  return {
+    cpuCores: rounded(cpuCores - Math.max(0, cpu - ownCores)),
+    memoryBytes: rounded(memoryBytes - Math.max(0, memory - ownBytes)),
+  };
+}
+
+/** Rounds what sums of fractions leave. */
+const DIGITS = 1e9;
+
+const rounded = (value: number): number => Math.max(0, Math.round(value * DIGITS) / DIGITS);
+
+const together = (one: Room, other: Room): Room => ({
+  cpuCores: one.cpuCores + other.cpuCores,
+  memoryBytes: one.memoryBytes + other.memoryBytes,
+});
+
+/**
+ * What pods of these workloads can take of a node more than they have, cores. On a node that has none of them the next pod has to fit: less is
+ * of use to nobody.
+ */
+function usableCores(
+  node: NodeCapacity,
+  leftCores: number,
+  workloads: readonly Workload[],
+  isUsed: boolean,
+): number {
+  if (workloads.length === 0) return node.schedulable ? leftCores : 0;
+  return workloads.reduce((most, each) => {
+    const { placing } = each;
+    if (!isOpenTo(node, each)) return most;
+    const { cpu = 0 } = placing?.requests ?? {};
+    if (placing === undefined || cpu === 0) return Math.max(most, leftCores);
+    if (!isUsed && cpu > leftCores * (1 + 1 / DIGITS)) return most;
+    return Math.max(most, Math.min(leftCores, cpu * podsWithoutCpu(node, placing)));
+  }, 0);
+}
+
+/** Pods more of a service that are told apart from any number. */
+const MOST_PODS_MORE = 64;
+
+/**
+ * How many pods more nodes take of services that other things than CPU keep from it: rules of their pods, slots, memory, nodes that are
+ * not for them. Nothing of a service where not all pods on the nodes are known, or an autoscaler can add a node for it.
+ */
+export function podsMore(list: WorkloadList | undefined, namespace: string): Map<string, number> {
+  const { nodeGroups = [], nodes = [], workloads = [] } = list ?? {};
+  const fits = new Map<string, number>();
+  if (nodes.length === 0 || nodes.some(({ taken }) => taken === undefined)) return fits;
+  const own = workloads.filter((each) => each.namespace === namespace);
+  const placement = new Placement(nodes);
+  const open = nodesFor(list, namespace);
+  for (const [service, ofService] of Map.groupBy(own, (each) => each.service)) {
+    const placings = ofService.flatMap(({ placing }) => placing ?? []);
+    if (placings.length < ofService.length) continue;
+    if (placings.some((placing) => nodeGroups.some((group) => addsFor(group, placing)))) continue;
+    const pods = Math.max(...placings.map((placing) => placement.fits(placing, MOST_PODS_MORE)));
+    const byCpu = Math.max(...placings.map((placing) => podsByCpu(open, placing)));
+    if (pods < Math.min(MOST_PODS_MORE, byCpu)) fits.set(service, pods);
+  }
+  return fits;
+}
+
+/**
+ * CPU that autoscalers can add for pods of a namespace, cores: of one node at a time. Asked for all at once, what waits takes each node in the
+ * order in which it was asked for, not by what it is worth.
+ * @returns undefined where nothing adds nodes
+ */
+export function coresToCome(list: WorkloadList | undefined, namespace: string): number | undefined {
+  const { nodeGroups = [], workloads = [] } = list ?? {};
+  const placings = workloads.flatMap((each) => (each.namespace === namespace ? (each.placing ?? []) : []));
+  const usual = nodesFor(list, namespace).reduce((most, { cpuCores = 0 }) => Math.max(most, cpuCores), 0);
+  const cores = nodeGroups
+    .filter((group) => placings.some((placing) => addsFor(group, placing)))
+    .map(({ left, node }) => Math.min(left["cpu"] ?? Infinity, node?.["cpu"] ?? usual));
+  const most = Math.max(0, ...cores);
+  return most > 0 ? most : undefined;
 }
 
 /** A node whose agent has said nothing for so long is taken to be gone. */
@@ -98,11 +229,16 @@ export class NodeRoom {
   }
 
   /**
-   * The one node worth most at the application's prices, so that what fits its CPU and its memory fits somewhere.
+   * The one node that takes pods of the namespace worth most at the application's prices, so that what fits its CPU and its memory fits somewhere.
    * @returns undefined where no node that takes pods is known
    */
-  largest(list: WorkloadList | undefined, prices: Prices, nowMs: number): Room | undefined {
-    const [largest] = this.roomsOf(list, nowMs).sort(
+  largest(
+    list: WorkloadList | undefined,
+    prices: Prices,
+    nowMs: number,
+    namespace?: string,
+  ): Room | undefined {
+    const [largest] = this.roomsOf(list, nowMs, namespace).sort(
       (a, b) =>
         costPerHour(b, prices) - costPerHour(a, prices) ||
         b.cpuCores - a.cpuCores ||
@@ -111,14 +247,36 @@ export class NodeRoom {
     return largest;
   }
 
-  /** What all nodes that take pods have together; undefined where none is known. */
-  total(list: WorkloadList | undefined, nowMs: number): Room | undefined {
-    const rooms = this.roomsOf(list, nowMs);
+  /**
+   * What pods of a namespace may request together, cores: what they have, and what nodes have left that take more of them. Pods of others,
+   * taken slots and memory, taints and selectors leave less of a node than its CPU.
+   * @param left what pods leave of the CPU of each node, cores
+   * @returns undefined where no node is known
+   */
+  total(
+    list: WorkloadList | undefined,
+    left: ReadonlyMap<string, number>,
+    namespace: string,
+    nowMs: number,
+  ): Room | undefined {
+    if (list?.nodes === undefined || list.nodes.length === 0) {
+      const rooms = this.roomsOf(list, nowMs);
+      return rooms.length === 0 ? undefined : rooms.reduce(together);
+    }
+    const workloads = list.workloads.filter((each) => each.namespace === namespace);
+    const held = new Map<string, number>();
+    for (const pod of workloads.flatMap(({ pods }) => pods))
+      held.set(pod.node, (held.get(pod.node) ?? 0) + requestedBy(pod));
+    const rooms = list.nodes.flatMap((node): Room[] => {
+      const { cpuCores = 0, memoryBytes = 0, name } = node;
+      if (!(cpuCores > 0 && memoryBytes > 0)) return [];
+      const own = held.get(name) ?? 0;
+      const more = usableCores(node, left.get(name) ?? 0, workloads, held.has(name));
+      return own + more > 0 ? [{ cpuCores: own + more, memoryBytes }] : [];
+    });
     if (rooms.length === 0) return undefined;
-    return {
-      cpuCores: rooms.reduce((sum, { cpuCores }) => sum + cpuCores, 0),
-      memoryBytes: rooms.reduce((sum, { memoryBytes }) => sum + memoryBytes, 0),
-    };
+    const { cpuCores, memoryBytes } = rooms.reduce(together);
+    return { cpuCores: rounded(cpuCores), memoryBytes };
   }
 
   /** Class of each node by what the workload source and agents say of it; see {@link nodeClassesOf}. */
@@ -126,11 +284,15 @@ export class NodeRoom {
     return nodeClassesOf(list, this.nodes, wereMixed);
   }
 
-  private roomsOf(list: WorkloadList | undefined, nowMs: number): Room[] {
+  private roomsOf(list: WorkloadList | undefined, nowMs: number, namespace?: string): Room[] {
     if (list?.nodes !== undefined && list.nodes.length > 0) {
-      return list.nodes.flatMap(({ schedulable, cpuCores = 0, memoryBytes = 0 }) =>
-        schedulable && cpuCores > 0 && memoryBytes > 0 ? [{ cpuCores, memoryBytes }] : [],
-      );
+      const workloads = list.workloads.filter((each) => each.namespace === namespace);
+      return nodesFor(list, namespace).flatMap((node) => {
+        const { cpuCores = 0, memoryBytes = 0 } = node;
+        return cpuCores > 0 && memoryBytes > 0
+          ? [besideOthers(node, { cpuCores, memoryBytes }, workloads)]
+          : [];
+      });
     }
     for (const [node, { seenMs }] of this.nodes) if (nowMs - seenMs > GONE_MS) this.nodes.delete(node);
     return [...this.nodes.values()].map(({ cpuCores, memoryBytes }) => ({ cpuCores, memoryBytes }));

@@ -5,7 +5,7 @@ import type {
   WorkloadList,
   WorkloadPod,
 } from "@tradewind/core/contract/workload.ts";
-import { cpuLeft } from "../nodes/node-room.ts";
+import { cpuLeft, nodesFor } from "../nodes/node-room.ts";
 import { nodeClassesOf } from "../nodes/node-classes.ts";
 import type { NodeClasses } from "../nodes/node-classes.ts";
 import type { Interval } from "../window/interval.ts";
@@ -63,18 +63,18 @@ export function resourceView(
   return { services };
 }
 
-/** What pods leave of the CPU of nodes that take pods, cores by node class. Undefined where no class has any. */
+/** What pods leave of the CPU of nodes that take pods of a namespace, cores by node class. Undefined where no class has any. */
 export function roomByNodeClass(
   list: WorkloadList | undefined,
   { classes, rooms: left }: NodeFacts,
+  namespace?: string,
 ): Readonly<Record<string, number>> | undefined {
   if (classes.size === 0) return undefined;
   const rooms: Record<string, number> = {};
-  for (const { name, schedulable } of list?.nodes ?? []) {
+  for (const { name } of nodesFor(list, namespace)) {
     const nodeClass = classes.get(name);
     const cores = left.get(name) ?? 0;
-    if (schedulable && nodeClass !== undefined && cores > 0)
-      rooms[nodeClass] = (rooms[nodeClass] ?? 0) + cores;
+    if (nodeClass !== undefined && cores > 0) rooms[nodeClass] = (rooms[nodeClass] ?? 0) + cores;
   }
   return Object.keys(rooms).length === 0 ? undefined : rooms;
 }

@@ -28,12 +28,19 @@ export class Scheduler {
   private coreSecondsMs = 0;
   private readonly pending: Pod[] = [];
   private nodesStarting = 0;
+  readonly model: ClusterModel;
   private readonly parts: SchedulerParts;
 
   constructor(parts: SchedulerParts) {
     this.parts = parts;
+    this.model = parts.model;
     for (let index = 0; index < parts.model.nodes; index += 1) this.addNode();
     if (parts.model.nodeAutoscaler !== undefined) this.watchEmptyNodes();
+  }
+
+  /** Nodes that an autoscaler may still add. */
+  get nodesToCome(): number {
+    return Math.max(0, (this.model.nodeAutoscaler?.maxNodes ?? 0) - this.present.size);
   }
 
   get pendingPods(): readonly Pod[] {

@@ -1,4 +1,5 @@
 import type { ObstacleModel } from "./obstacle.ts";
+import { AUTOSCALED } from "./obstacles/autoscaled.ts";
 import { DIURNAL_WEEK } from "./obstacles/diurnal-week.ts";
 import { FAN_OUT } from "./obstacles/fan-out.ts";
 import { FEW_REQUESTS } from "./obstacles/few-requests.ts";
@@ -10,6 +11,7 @@ import { IMPATIENT_USERS } from "./obstacles/impatient-users.ts";
 import { MEMORY_LEAK } from "./obstacles/memory-leak.ts";
 import { METRIC_OUTAGE } from "./obstacles/metric-outage.ts";
 import { MIXED_NODES } from "./obstacles/mixed-nodes.ts";
+import { NEIGHBOURS } from "./obstacles/neighbours.ts";
 import { NO_LIMITS } from "./obstacles/no-limits.ts";
 import { NODE_LOSS } from "./obstacles/node-loss.ts";
 import { NOISY_NEIGHBOUR } from "./obstacles/noisy-neighbour.ts";
@@ -63,6 +65,8 @@ export const COURSE: readonly ObstacleModel[] = [
   NODE_LOSS,
   FULL_CLUSTER,
   FULL_FOR_LONG,
+  ...NEIGHBOURS,
+  ...AUTOSCALED,
   METRIC_OUTAGE,
   NOT_A_NUMBER,
   SCALER_KILLED,

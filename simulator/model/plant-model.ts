@@ -23,6 +23,13 @@ export interface NodeKind {
   readonly preference?: number;
 }
 
+/** What pods of others have on each node, and use all the time. */
+export interface NeighboursModel {
+  readonly pods: number;
+  readonly cores: number;
+  readonly memoryBytes: number;
+}
+
 /** The machines, and how the cluster treats pods. */
 export interface ClusterModel {
   readonly nodes: number;
@@ -32,6 +39,12 @@ export interface ClusterModel {
   /** Kinds of nodes, which take turns by number of the node. Absent: all are ordinary and of no stated type. */
   readonly nodeKinds?: readonly NodeKind[];
   readonly nodeAutoscaler?: NodeAutoscalerModel;
+  /** On every node, those that come later too. Absent: the application has the nodes to itself. */
+  readonly neighbours?: NeighboursModel;
+  /** Allocatable cores of nodes with a taint that no pod of the application tolerates. */
+  readonly taintedNodes?: readonly number[];
+  /** Pods that a node takes at most. Default 110, as the kubelet's. */
+  readonly nodePods?: number;
   /** From the moment that a node takes a pod until it is ready, ms. */
   readonly podStartMs: Distribution;
   /** A pod that is taken down is killed after this time. Default 30. */

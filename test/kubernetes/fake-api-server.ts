@@ -462,8 +462,10 @@ function selected(object: KubeObject, query: URLSearchParams): boolean {
   const labels = (query.get("labelSelector") ?? "").split(",").filter((each) => each !== "");
   return (
     fields.every((each) => {
-      const [path = "", value] = each.split("=");
-      return String(valueAt(object, `/${path.replaceAll(".", "/")}`)) === value;
+      const [path = "", value] = each.split(/!?=/);
+      const found = valueAt(object, `/${path.replaceAll(".", "/")}`);
+      const isSame = (typeof found === "string" ? found : "") === value;
+      return isSame !== each.includes("!=");
     }) &&
     labels.every((each) => {
       const [key = "", value] = each.split("=");

@@ -330,7 +330,7 @@ describe.skipIf(assets === undefined)("a real API server", () => {
         .health()
         .filter(({ absent }) => absent)
         .map(({ resource }) => resource),
-    ).toEqual(["rollouts", "scaledobjects"]);
+    ).toEqual(["rollouts", "scaledobjects", "nodepools"]);
   });
 
   it("passes the lease on when its holder dies", async () => {

@@ -11,6 +11,7 @@ import { parseApplication } from "@tradewind/kubernetes/application/file.ts";
 import { applicationSources, resourceNamespaces } from "@tradewind/kubernetes/application/sources.ts";
 import type { ApplicationSource } from "@tradewind/kubernetes/application/sources.ts";
 import type { ApplicationPlace } from "@tradewind/kubernetes/application/resource.ts";
+import { examinePlacement } from "./placement.ts";
 import { examineScaledObjects } from "./scaled-objects.ts";
 import { watchedNamespaces } from "../../sources/kubernetes/workloads.ts";
 import type { Finding } from "../../sources/source.ts";
@@ -50,7 +51,8 @@ export async function examineCluster(options: DoctorOptions): Promise<Finding[]>
     const rights = await examineRights(client, namespaces ?? [], own !== undefined);
     const scaledObjects = await examineScaledObjects(client, places);
     const applications = await examineApplications(client, sources);
-    return [...rights, ...scaledObjects, ...applications];
+    const placement = await examinePlacement(client, places);
+    return [...rights, ...placement, ...scaledObjects, ...applications];
   } catch (error) {
     const subject = client === undefined ? "cluster" : `cluster ${client.server}`;
     return [
@@ -98,23 +100,24 @@ async function examineRights(
   return refused.map(({ namespace, permission, verb }) => ({
     subject,
     // Without these something is not known; without the others nothing is.
-    level: [
-      "nodes",
-      "poddisruptionbudgets",
-      "resourcequotas",
-      "scaledobjects",
-      "horizontalpodautoscalers",
-    ].includes(permission.resource)
-      ? "warning"
-      : "problem",
+    level: isNeeded(permission) ? "problem" : "warning",
     message: `may not ${verb} ${permission.resource}${namespace === undefined ? "" : ` in namespace '${namespace}'`}: ${permission.why}`,
     remedy: RIGHTS,
   }));
 }
 
+const HELPFUL = new Set([
+  "poddisruptionbudgets",
+  "resourcequotas",
+  "scaledobjects",
+  "horizontalpodautoscalers",
+]);
+
+const isNeeded = ({ block, resource }: Permission): boolean => block !== "nodes" && !HELPFUL.has(resource);
+
 async function isAllowed(
   client: ApiClient,
-  { apiGroup: group, resource }: Permission,
+  { apiGroup: group, resource, resourceNames: [name] = [] }: Permission,
   verb: string,
   namespace: string | undefined,
 ): Promise<boolean> {
@@ -124,7 +127,15 @@ async function isAllowed(
     {
       apiVersion: apiVersionOf(kind),
       kind: kind.kind,
-      spec: { resourceAttributes: { group, resource, verb, ...(namespace !== undefined && { namespace }) } },
+      spec: {
+        resourceAttributes: {
+          group,
+          resource,
+          verb,
+          ...(name !== undefined && { name }),
+          ...(namespace !== undefined && { namespace }),
+        },
+      },
     },
   );
   return Review.parse(answer).status.allowed;

@@ -1,18 +1,14 @@
-import type { z } from "zod";
 import { ApiError } from "@tradewind/kubernetes/client/api-error.ts";
 import type { ApiClient } from "@tradewind/kubernetes/client/client.ts";
 import { RESOURCES } from "@tradewind/kubernetes/client/resources.ts";
-import type { Resource } from "@tradewind/kubernetes/client/resources.ts";
 import { HorizontalPodAutoscaler, ScaledObject } from "@tradewind/kubernetes/objects/autoscaler.ts";
-import { listPages } from "@tradewind/kubernetes/watch/list-pages.ts";
 import {
   pausedInWords,
   recommendationTriggers,
 } from "@tradewind/kubernetes/workloads/recommendation-triggers.ts";
 import type { RecommendationTrigger } from "@tradewind/kubernetes/workloads/recommendation-triggers.ts";
 import type { Finding } from "../../sources/source.ts";
-
-const MAX_OBJECTS = 20_000;
+import { listed } from "./listed.ts";
 
 /**
  * Whether the HPAs that KEDA made of our ScaledObjects read what is recommended, and whether they could lose it. Nothing is said
@@ -127,25 +123,4 @@ function besides({
           },
         ]),
   ];
-}
-
-/** Objects that are not understood are left out. */
-async function listed<Item>(
-  client: ApiClient,
-  resource: Resource,
-  namespace: string | undefined,
-  schema: z.ZodType<Item>,
-): Promise<Item[]> {
-  const items: Item[] = [];
-  await listPages(
-    client,
-    { resource, namespace },
-    { pageSize: 500, maxItems: MAX_OBJECTS },
-    (object) => {
-      const parsed = schema.safeParse(object);
-      if (parsed.success) items.push(parsed.data);
-    },
-    () => items.splice(0),
-  );
-  return items;
 }

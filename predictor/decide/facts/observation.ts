@@ -40,6 +40,8 @@ export interface Observation extends ContainerFacts {
   readonly unproven: boolean;
   /** Its queue is being worked off: what runs takes more than what comes. */
   readonly draining: boolean;
+  /** Replicas beyond which no node takes one, for other reasons than CPU; absent where there are none. */
+  readonly mostReplicas?: number;
   /** Highest memory use by day, this window included; none where it is not measured. */
   readonly memoryPeaks: readonly MemoryPeak[];
 }
@@ -52,6 +54,8 @@ export interface DecisionContext {
   readonly windowSet: WindowSet;
   /** See observe/missing.ts; undefined when all traffic was seen. */
   readonly missing?: string | undefined;
+  /** See `PolicyInputs`. */
+  readonly podsMore?: Readonly<Record<string, number>> | undefined;
   readonly nowMs: number;
 }
 
@@ -91,6 +95,7 @@ export function observe(context: DecisionContext): readonly Observation[] {
         unproven: isUnproven(memory, window),
         draining: isDraining(trend),
         memoryPeaks: memoryPeaksAfter(memory?.memoryPeaks ?? [], window),
+        ...mostReplicasOf(baseReplicas, window, context.podsMore?.[service]),
         ...containerFacts(application, window, memory, stale, context.nowMs),
         ...(window && { window, ...cpuFacts(window, trend, settings) }),
         ...(memory && { memory }),
@@ -105,6 +110,17 @@ export function observe(context: DecisionContext): readonly Observation[] {
 function unscheduledOf(base: number, window: Window | undefined): number {
   const { podsUnscheduled = 0, replicasWanted = base } = window ?? {};
   return Math.max(0, Math.min(podsUnscheduled, base, base - (replicasWanted - podsUnscheduled)));
+}
+
+/** @param more pods that nodes take beside those that they have */
+function mostReplicasOf(
+  base: number,
+  window: Window | undefined,
+  more: number | undefined,
+): Pick<Observation, "mostReplicas"> {
+  if (more === undefined) return {};
+  const { podsUnscheduled = 0, replicasReady = 0, replicasWanted = base } = window ?? {};
+  return { mostReplicas: Math.max(replicasReady, replicasWanted - podsUnscheduled) + more };
 }
 
 const GROWN_RATIO = 1.02;

@@ -42,12 +42,13 @@ export type Targets = ReadonlyMap<string, Target>;
 
 /**
  * `replicas` within the service's bounds. One replica is the least even with `minReplicas` 0: only a service that the
- * platform has already put to sleep, and that nobody calls, stays at 0.
+ * platform has already put to sleep, and that nobody calls, stays at 0. No more than nodes take, whatever CPU they have.
  */
 export function bounded(observation: Observation, replicas: number): number {
-  const { spec, baseReplicas, window } = observation;
+  const { baseReplicas, mostReplicas = Infinity, spec, window } = observation;
   const asleep = baseReplicas === 0 && spec.minReplicas === 0 && !((window?.requestsPerSecond ?? 0) > 0);
-  return Math.min(Math.max(replicas, asleep ? 0 : Math.max(1, spec.minReplicas)), spec.maxReplicas);
+  const least = asleep ? 0 : Math.max(1, spec.minReplicas);
+  return Math.min(Math.max(replicas, least), Math.max(mostReplicas, least), spec.maxReplicas);
 }
 
 /** What a decision starts from, raised to the reactive need, within bounds: nothing is taken away. */

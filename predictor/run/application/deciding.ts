@@ -17,7 +17,7 @@ import { LearnedCalendars } from "../../forecast/calendar/propose-calendars.ts";
 import { ownFlows } from "../../decide/facts/verdict.ts";
 import { hourlyCost, judgedRequests } from "../../decide/facts/accounts.ts";
 import type { InputsArchive } from "./inputs-archive.ts";
-import { cpuLeft, nodesLeft } from "../../nodes/node-room.ts";
+import { coresToCome, cpuLeft, nodesLeft, podsMore } from "../../nodes/node-room.ts";
 import type { NodeRoom } from "../../nodes/node-room.ts";
 import { INPUTS_SCHEMA } from "../../decide/inputs.ts";
 import type { PolicyInputs, PolicyOutcome } from "../../decide/inputs.ts";
@@ -282,18 +282,28 @@ export class Deciding {
     running: WorkloadList | undefined,
     known: NodeFacts,
     { nowMs, windowSet: { windows } }: Pick<PolicyInputs, "nowMs" | "windowSet">,
-  ): Pick<PolicyInputs, "allNodes" | "largestContainer" | "nodes" | "roomByNodeClass"> {
-    const largestContainer = this.parts.nodes?.largest(running, prices, nowMs);
-    const allNodes = this.parts.nodes?.total(running, nowMs);
-    const ofClasses = roomByNodeClass(running, known);
+  ): Pick<
+    PolicyInputs,
+    "allNodes" | "comingCores" | "largestContainer" | "nodes" | "podsMore" | "roomByNodeClass"
+  > {
+    const largestContainer = this.parts.nodes?.largest(running, prices, nowMs, namespace);
+    const allNodes = this.parts.nodes?.total(running, known.rooms, namespace, nowMs);
+    const comingCores = coresToCome(running, namespace);
+    const more = podsMore(running, namespace);
+    const ofClasses = roomByNodeClass(running, known, namespace);
     // Containers that grow share the room of their node, and pods that wait may be given that of others.
-    const isRoomShared = resize !== "off" || windows.some(({ podsUnscheduled = 0 }) => podsUnscheduled > 0);
+    const isRoomShared =
+      resize !== "off" ||
+      comingCores !== undefined ||
+      windows.some(({ podsUnscheduled = 0 }) => podsUnscheduled > 0);
     const nodes = isRoomShared ? nodesLeft(running, namespace, known.rooms) : undefined;
     return {
       ...(largestContainer && { largestContainer }),
       ...(allNodes && { allNodes }),
       ...(ofClasses && { roomByNodeClass: ofClasses }),
       ...(nodes && { nodes }),
+      ...(comingCores !== undefined && { comingCores }),
+      ...(more.size > 0 && { podsMore: Object.fromEntries(more) }),
     };
   }
 

@@ -75,7 +75,9 @@ describe("the workloads of a cluster", () => {
     const owner = { kind: "ReplicaSet", name: "cart-canary-abc12", uid: "replicaset-cart-canary-abc12" };
     fake.put(RESOURCES.pods, pod("cart-canary-abc12-1", { owner }));
     watch.start();
-    await waitUntil(() => list()?.workloads[0]?.pods.length === 1 && list()?.workloads[0]?.scalingPaused === true);
+    await waitUntil(
+      () => list()?.workloads[0]?.pods.length === 1 && list()?.workloads[0]?.scalingPaused === true,
+    );
     expect(WorkloadList.parse(list()).workloads).toMatchObject([
       { kind: "Rollout", name: "cart-canary", replicasWanted: 2, replicasReady: 1, scalingPaused: true },
     ]);
@@ -96,6 +98,8 @@ describe("the workloads of a cluster", () => {
         replicasWanted: 3,
         replicasReady: 3,
         podsUnscheduled: 1,
+        // As much is set aside for the sidecar as for the main container.
+        placing: { requests: { cpu: 0.5, memory: 256 * 2 ** 20 } },
         pods: [
           {
             uid: "pod-cart-abc12-0",
@@ -215,7 +219,7 @@ describe("the workloads of a cluster", () => {
     watch.start();
     await waitUntil(
       () =>
-        list()?.nodes !== undefined &&
+        list()?.nodes?.[0]?.taken !== undefined &&
         list()?.quotas !== undefined &&
         list()?.workloads[0]?.minReplicas === 0,
     );
@@ -242,8 +246,14 @@ describe("the workloads of a cluster", () => {
         memoryBytes: 15 * 2 ** 30,
         pods: 110,
         instanceType: "m7i.large",
+        taken: { pods: 4, cpu: 0.75, memory: 384 * 2 ** 20 },
       },
-      { name: "node-2", schedulable: false },
+      {
+        name: "node-2",
+        schedulable: false,
+        taken: { pods: 0 },
+        taints: [{ key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" }],
+      },
     ]);
   });
 
@@ -355,7 +365,13 @@ describe("the workloads of a cluster", () => {
     expect(list()).toMatchObject({ workloads: [{ name: "cart" }] });
     expect(list()).not.toHaveProperty("nodes");
     const problems = watch.health().filter(({ problem }) => problem !== undefined);
-    expect(problems.map(({ resource }) => resource).sort()).toEqual(["nodes", "resourcequotas"]);
+    expect(problems.map(({ namespace, resource }) => `${namespace ?? "*"} ${resource}`).sort()).toEqual([
+      "* nodepools",
+      "* nodes",
+      "* pods",
+      "kube-system configmaps",
+      "shop resourcequotas",
+    ]);
     fake.install(RESOURCES.scaledObjects);
     fake.put(RESOURCES.scaledObjects, {
       metadata: { name: "cart", namespace: "shop" },
@@ -436,5 +452,61 @@ describe("the workloads of a cluster", () => {
     watch.start();
     await waitUntil(() => list() !== undefined);
     expect(watch.objects().horizontalPodAutoscalers).toBeUndefined();
+  });
+});
+
+describe("an Argo Rollout", () => {
+  const rollout = (spec: object) => ({
+    metadata: { name: "web", namespace: "shop", uid: "rollout-web" },
+    spec: { replicas: 3, ...spec },
+    status: { readyReplicas: 2, currentPodHash: "def34" },
+  });
+  const owner = { kind: "ReplicaSet", name: "web-def34", uid: "replicaset-web" };
+  const canary = podOf("web", 0, {
+    owner,
+    labels: { "rollouts-pod-template-hash": "def34" },
+    requests: { cpu: "1" },
+  });
+  const set = {
+    metadata: {
+      name: "web-def34",
+      namespace: "shop",
+      uid: "replicaset-web",
+      ownerReferences: [{ kind: "Rollout", name: "web", uid: "rollout-web", controller: true }],
+    },
+  };
+
+  it("is a workload with its pods, its size and the newest of its programs", async () => {
+    const { fake, watch, list } = await cluster();
+    const { spec } = deployment("web");
+    fake.put(RESOURCES.rollouts, rollout({ template: (spec as { template: object }).template }));
+    fake.put(RESOURCES.replicaSets, set);
+    fake.put(RESOURCES.pods, canary);
+    watch.start();
+    await waitUntil(() => list()?.workloads[0]?.pods.length === 1);
+    expect(WorkloadList.parse(list()).workloads).toMatchObject([
+      {
+        kind: "Rollout",
+        name: "web",
+        service: "web",
+        replicasWanted: 3,
+        replicasReady: 2,
+        revision: "def34",
+      },
+    ]);
+    expect(fake.refused).toEqual([]);
+  });
+
+  it("takes the place of the Deployment that it has its template from", async () => {
+    const { fake, watch, list } = await cluster();
+    const env = [{ name: "OTEL_SERVICE_NAME", value: "shop-web" }];
+    fake.put(RESOURCES.deployments, deployment("web", { replicas: 0, env, requests: { cpu: "750m" } }));
+    const workloadRef = { apiVersion: "apps/v1", kind: "Deployment", name: "web" };
+    fake.put(RESOURCES.rollouts, rollout({ workloadRef }));
+    watch.start();
+    await waitUntil(() => list()?.workloads[0]?.kind === "Rollout");
+    expect(WorkloadList.parse(list()).workloads).toMatchObject([
+      { kind: "Rollout", service: "shop-web", replicasWanted: 3, placing: { requests: { cpu: 0.75 } } },
+    ]);
   });
 });

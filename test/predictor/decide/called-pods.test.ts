@@ -18,6 +18,7 @@ function waiting(leftCores: number, cpuCores = 0.5, overrides: Partial<ServiceTo
   const nodes = [
     { name: "n0", leftCores, takesPods: true, pods: [] },
     { name: "n1", leftCores: 8, takesPods: false, pods: [] },
+    { name: "n2", leftCores: 8, takesPods: true, refuses: ["a"], pods: [] },
   ];
   return withCalls(NOBODY, serving, whole, { nodes }).get("a")?.waiting ?? 0;
 }

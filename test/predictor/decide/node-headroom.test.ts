@@ -57,6 +57,13 @@ describe("the room on nodes", () => {
     expect(one.allows(0, now, size(5, 0.5))).toBe(false);
   });
 
+  it("takes no pod on a node that is for other services alone", () => {
+    const nodes = [{ ...node("n0", 4), refuses: ["a"] }];
+    const both = rooms(nodes, [running("a", 1), running("b", 1)]);
+    expect(both.allows(0, size(1, 0.5), size(2, 0.5))).toBe(false);
+    expect(both.allows(1, size(1, 0.5), size(2, 0.5))).toBe(true);
+  });
+
   it("is not given to a pod that may come to run where another container is to grow", () => {
     // Nobody keeps the 0.5 cores of n0 for "b": a third pod of "a" may take them before "b" has them.
     const nodes = [node("n0", 0.5, { b: 1 }), node("n1", 0.5), node("n2", 0.5)];

@@ -130,3 +130,47 @@ describe("policy auto while pods wait for room on a node", () => {
     expect(replicasOf(last(outcomes))).toBeLessThan(4);
   });
 });
+
+describe("policy auto on full nodes", () => {
+  const NAMES = ["frontend", "b", "c", "d", "e", "f"];
+  /** One pod of a core each, 75 % busy. */
+  const busy = NAMES.map((name) =>
+    made(name, { replicas: 1, requestsPerSecond: 75, cpuSecondsPerRequest: 0.01, baseSeconds: 0.02 }),
+  );
+  const requesting: Change = (set) => ({
+    ...set,
+    windows: set.windows.map((each) => ({
+      ...each,
+      containers: each.containers.map((one) => ({ ...one, cpuRequestCores: 1 })),
+    })),
+  });
+  const pods = NAMES.map((service) => ({ service, pods: 1 }));
+  const decided = (options: Parameters<typeof course>[3]): number[] => {
+    const outcome = last(
+      course(8, busy, requesting, {
+        allNodes: { cpuCores: 6, memoryBytes: 1e12 },
+        nodes: [{ name: "n0", leftCores: 0, takesPods: true, pods }],
+        ...options,
+      }),
+    );
+    return NAMES.map((name) => replicasOf(outcome, name));
+  };
+
+  it("asks for no more than they have, unless an autoscaler can add some", () => {
+    expect(decided({})).toEqual([1, 1, 1, 1, 1, 1]);
+    expect(decided({ comingCores: 20 })).toEqual([2, 2, 2, 2, 2, 2]);
+  });
+
+  it("asks for what is worth most where few can come", () => {
+    const replicas = decided({ comingCores: 2 });
+    expect(replicas.reduce((sum, each) => sum + each, 0)).toBe(8);
+  });
+
+  it("asks for no replica that rules of its pods keep from all nodes, whatever CPU there is", () => {
+    const roomy = { allNodes: { cpuCores: 100, memoryBytes: 1e12 } };
+    const [frontend, ...others] = decided({ ...roomy, podsMore: { frontend: 0 } });
+    expect(frontend).toBe(1);
+    expect(Math.min(...others)).toBeGreaterThan(1);
+    expect(decided(roomy)[0]).toBeGreaterThan(1);
+  });
+});

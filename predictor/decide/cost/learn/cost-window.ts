@@ -15,6 +15,7 @@ export interface Platform {
   readonly surgeRatio?: number | undefined;
   readonly largestContainer?: { readonly cpuCores: number } | undefined;
   readonly allNodes?: { readonly cpuCores: number } | undefined;
+  readonly comingCores?: number | undefined;
   readonly nodes?: readonly NodeLeft[] | undefined;
   readonly roomByNodeClass?: Readonly<Record<string, number>> | undefined;
 }

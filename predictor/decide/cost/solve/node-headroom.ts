@@ -13,11 +13,16 @@ const UNKNOWN_PODS: PodRoom = { taken: 0, requestRatio: 1, sidecarCores: 0 };
 export const podCores = ({ requestRatio, sidecarCores }: PodRoom = UNKNOWN_PODS, cpuCores: number): number =>
   requestRatio * cpuCores + sidecarCores;
 
+/** Whether the node takes new pods of the service. */
+export const takesPodsOf = ({ refuses = [], takesPods }: NodeLeft, service: string): boolean =>
+  takesPods && !refuses.includes(service);
+
 /** Pods of a service on one node, by the node's number. */
 type PodsOnNode = readonly [node: number, pods: number];
 
 /** Pods of a service: those that run, and those that are to start. */
 interface PlacedPods extends PodRoom {
+  readonly service: string;
   readonly running: readonly PodsOnNode[];
   readonly runningCores: number;
   /** Node of each pod that is to start, in the order in which they were placed. */
@@ -46,7 +51,7 @@ export class NodeHeadroom {
   private readonly left: Float64Array;
   /** What containers that grow take, cores by node. */
   private readonly grown: Float64Array;
-  private readonly takesPods: readonly boolean[];
+  private readonly nodes: readonly NodeLeft[];
   private readonly services: readonly PlacedPods[];
   private readonly mayWait: boolean;
   /** Pods to start that no node has CPU left for. */
@@ -65,13 +70,13 @@ export class NodeHeadroom {
     this.mayWait = mayWait;
     this.left = Float64Array.from(nodes, ({ leftCores }) => leftCores);
     this.grown = new Float64Array(nodes.length);
-    this.takesPods = nodes.map(({ takesPods }) => takesPods);
+    this.nodes = nodes;
     const byService = podsByService(nodes);
     this.services = services.map(({ name, pods, runningCores }, number) => {
       const { cpuCores, replicas } = sizeOf(number);
       const taken = { ...UNKNOWN_PODS, taken: replicas, ...pods };
       const running = byService.get(name) ?? [];
-      return { ...taken, running, runningCores: runningCores ?? cpuCores, starting: [] };
+      return { ...taken, service: name, running, runningCores: runningCores ?? cpuCores, starting: [] };
     });
     for (const [number, { runningCores, taken }] of this.services.entries()) {
       const size = sizeOf(number);
@@ -147,14 +152,14 @@ export class NodeHeadroom {
   }
 
   /** Places as many pods to start, or removes those placed last. */
-  private start({ starting }: PlacedPods, count: number, cores: number): void {
+  private start({ service, starting }: PlacedPods, count: number, cores: number): void {
     while (starting.length > count) {
       const node = starting.pop() as number;
       if (node === NOWHERE) this.unplaced -= 1;
       this.take(node, -cores);
     }
     while (starting.length < count) {
-      const node = this.nodeFor(cores);
+      const node = this.nodeFor(cores, service);
       starting.push(node);
       if (node === NOWHERE) this.unplaced += 1;
       this.take(node, cores);
@@ -174,14 +179,15 @@ export class NodeHeadroom {
    * Where a pod may come to run: on the node with the most left, which is another one as long as not all has grown. Of those the one with
    * the least left once it has.
    */
-  private nodeFor(cores: number): number {
+  private nodeFor(cores: number, service: string): number {
+    const takes = (node: number): boolean => takesPodsOf(this.nodes[node] as NodeLeft, service);
     let mostLeft = cores;
     for (let node = 0; node < this.left.length; node += 1)
-      if (this.takesPods[node] === true) mostLeft = Math.max(mostLeft, this.left[node] as number);
+      if (takes(node)) mostLeft = Math.max(mostLeft, this.left[node] as number);
     let best = NOWHERE;
     for (let node = 0; node < this.left.length; node += 1) {
       const left = this.left[node] as number;
-      if (this.takesPods[node] !== true || left + (this.grown[node] as number) < mostLeft - SLACK) continue;
+      if (!takes(node) || left + (this.grown[node] as number) < mostLeft - SLACK) continue;
       if (best === NOWHERE || left < (this.left[best] as number)) best = node;
     }
     return best;

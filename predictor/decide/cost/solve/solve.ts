@@ -40,22 +40,36 @@ export function solve(problem: Problem): Solution {
   const { services } = problem;
   const limits = limitsOf(problem);
   const search = searchOf(problem, problem);
+  const { comingCores = 0, nodes } = problem.window.platform;
+  const canCome = comingCores > 0;
   const isWaiting = services.some(({ unscheduled = 0 }) => unscheduled > 0);
   const servingAtOnce = isWaiting ? undefined : search.within(services, limits);
-  if (servingAtOnce?.isEnough === true && !lacksNodes(servingAtOnce.cost, limits))
+  if (
+    servingAtOnce?.isEnough === true &&
+    !lacksNodes(servingAtOnce.cost, limits, canCome) &&
+    (!canCome || servingAtOnce.cost.isMet())
+  )
     return { cost: servingAtOnce.cost, waiting: new Map(), tradedFor: [], atBase: search.atBase(services) };
-  const { cost: whole } = search.within(services, { ...limits, mayWait: true });
-  const waiting = waitingIn(services, whole);
-  if (isCpuShort(services, waiting, problem.window.platform.nodes)) return traded(problem, waiting);
+  const { cost: whole } = search.within(services, withNodes(limits, comingCores));
+  const waiting = waitingIn(services, whole, canCome);
+  if (!canCome && isCpuShort(services, waiting, nodes)) return traded(problem, waiting);
   const serving = services.map((service) => withoutWaiting(service, waiting));
   const { cost } = servingAtOnce ?? search.within(serving, limits);
+  const within = canCome && nodes !== undefined ? { ...limits, nodes } : limits;
   return {
     cost,
-    waiting: withCalls(waiting, cost, whole, limits),
+    waiting: withCalls(waiting, cost, whole, within),
     tradedFor: [],
     atBase: search.atBase(serving),
   };
 }
+
+/** The same where nodes with so many cores come for what waits. */
+const withNodes = ({ cpuCores, ...limits }: TotalLimits, comingCores: number): TotalLimits => ({
+  ...limits,
+  ...(cpuCores !== undefined && { cpuCores: cpuCores + comingCores }),
+  mayWait: true,
+});
 
 /**
  * Pods wait for CPU that no node has: the CPU of all services goes to what lowers the cost most at the current load. For load that may

@@ -3,7 +3,7 @@ import { SLACK } from "../price/cost-inputs.ts";
 import type { ServiceToSize, TotalLimits } from "../price/cost-inputs.ts";
 import type { NodeLeft } from "../../../nodes/node-room.ts";
 import { Totals } from "./limits.ts";
-import { podCores } from "./node-headroom.ts";
+import { podCores, takesPodsOf } from "./node-headroom.ts";
 
 interface Waiting {
   /** Replicas that serve, or are to have CPU that another service gives up. */
@@ -18,13 +18,19 @@ export type WaitingPods = ReadonlyMap<string, Waiting>;
  * Which of the replicas that wait for a node would still be worth their price if they served: those stay asked for, so that a node
  * autoscaler goes on seeing them.
  * @param whole the cheapest sizes as if all that is asked for served
+ * @param mayGrow nodes come for what waits, so that more may be asked for
  */
-export function waitingIn(services: readonly ServiceToSize[], whole: ApplicationCost): WaitingPods {
+export function waitingIn(
+  services: readonly ServiceToSize[],
+  whole: ApplicationCost,
+  mayGrow = false,
+): WaitingPods {
   return new Map(
     services.flatMap(({ base, name, unscheduled = 0 }, number) => {
       if (unscheduled === 0) return [];
       const scheduled = Math.max(1, base.replicas - unscheduled);
-      const waiting = Math.min(base.replicas, whole.sizeOf(number).replicas) - scheduled;
+      const { replicas } = whole.sizeOf(number);
+      const waiting = (mayGrow ? replicas : Math.min(base.replicas, replicas)) - scheduled;
       return waiting > 0 ? [[name, { scheduled, waiting }] as const] : [];
     }),
   );
@@ -53,15 +59,14 @@ export function isCpuShort(
   nodes: readonly NodeLeft[] = [],
 ): boolean {
   if (nodes.length === 0 || waiting.size === 0) return false;
-  const mostLeft = mostLeftOf(nodes);
   return services.every(({ base, name, pods, runningCores = base.cpuCores, stepCpuCores }) => {
     if (stepCpuCores > 0) return false;
-    return !waiting.has(name) || podCores(pods, runningCores) > mostLeft + SLACK;
+    return !waiting.has(name) || podCores(pods, runningCores) > mostLeftFor(name, nodes) + SLACK;
   });
 }
 
-const mostLeftOf = (nodes: readonly NodeLeft[]): number =>
-  nodes.reduce((most, { leftCores, takesPods }) => (takesPods ? Math.max(most, leftCores) : most), 0);
+const mostLeftFor = (service: string, nodes: readonly NodeLeft[]): number =>
+  nodes.reduce((most, node) => (takesPodsOf(node, service) ? Math.max(most, node.leftCores) : most), 0);
 
 /** A service whose pods others may give up for its own, or the other way round. */
 export function tradeable(service: ServiceToSize, waiting: WaitingPods): ServiceToSize {
@@ -85,9 +90,13 @@ export function stillWaiting(waiting: WaitingPods, serving: ApplicationCost): Wa
   );
 }
 
-/** Whether a replica more of some service would lower the cost, were there a node with CPU for it. */
-export function lacksNodes(cost: ApplicationCost, limits: TotalLimits): boolean {
-  const { headroom } = new Totals(cost, limits);
+/**
+ * Whether a replica more of some service would lower the cost, were there a node with CPU for it.
+ * @param canCome a node can be added: what all nodes have together is no bound then
+ */
+export function lacksNodes(cost: ApplicationCost, limits: TotalLimits, canCome: boolean): boolean {
+  const totals = new Totals(cost, limits);
+  const headroom = canCome ? totals : totals.headroom;
   if (headroom === undefined) return false;
   return cost.services.some(({ ceiling }, number) => {
     const size = cost.sizeOf(number);
@@ -108,14 +117,15 @@ export function withCalls(
   whole: ApplicationCost,
   { nodes = [] }: TotalLimits,
 ): WaitingPods {
-  const mostLeft = mostLeftOf(nodes);
   const calls = serving.services.flatMap(({ name, pods, runningCores }, number) => {
     const { cpuCores, replicas } = serving.sizeOf(number);
     const added = whole.sizeOf(number).replicas - replicas;
     if (added <= 0 || pods === undefined || waiting.has(name)) return [];
     // A pod starts at the size of those that run: another one is given to it later.
     const cores = podCores(pods, runningCores ?? cpuCores);
-    return cores > mostLeft + SLACK ? [[name, { scheduled: replicas, waiting: added }] as const] : [];
+    return cores > mostLeftFor(name, nodes) + SLACK
+      ? [[name, { scheduled: replicas, waiting: added }] as const]
+      : [];
   });
   return new Map([...waiting, ...calls]);
 }

@@ -8,6 +8,7 @@ import { rulesFor } from "@tradewind/kubernetes/rbac/table.ts";
 import { examine } from "@tradewind/predictor/commands/doctor/doctor.ts";
 import { DoctorOptions } from "@tradewind/predictor/commands/doctor/options.ts";
 import { FakeApiServer } from "../../../kubernetes/fake-api-server.ts";
+import { deployment, pod } from "../../../kubernetes/cluster-objects.ts";
 import { ASKS_TRADEWIND, CPU, kedaHpa, scaledObject } from "../../../kubernetes/keda-objects.ts";
 import type { Grant } from "../../../kubernetes/fake-access.ts";
 
@@ -115,8 +116,39 @@ describe("doctor in a cluster", () => {
         /^problem: may not list pods in namespace 'shop': readiness.*docs\/kubernetes\.md/,
       ),
       expect.stringMatching(/^problem: may not watch pods in namespace 'shop'/),
-      expect.stringMatching(/^warning: may not list nodes: how much the nodes/),
+      expect.stringMatching(/^warning: may not list nodes: what the nodes have/),
       expect.stringMatching(/^warning: may not watch nodes/),
+      expect.stringMatching(/^warning: may not list pods: what pods of all namespaces take of the nodes/),
+      expect.stringMatching(/^warning: may not watch pods/),
+      expect.stringMatching(/^warning: may not list nodepools: which nodes Karpenter can add/),
+      expect.stringMatching(/^warning: may not watch nodepools/),
+      expect.stringMatching(/^warning: may not list configmaps: how many nodes/),
+      expect.stringMatching(/^warning: may not watch configmaps/),
+    ]);
+  });
+
+  it("names workloads whose next pod no node takes, and why", async () => {
+    const { fake, look } = await cluster(ALL);
+    const ready = [{ type: "Ready", status: "True" }];
+    const node = (name: string, cpu: string, spec: object = {}) => ({
+      metadata: { name },
+      spec,
+      status: { allocatable: { cpu, memory: "8Gi", pods: "110" }, conditions: ready },
+    });
+    const taints = [{ key: "node-role.kubernetes.io/control-plane", effect: "NoSchedule" }];
+    fake.put(RESOURCES.nodes, node("control-plane", "8", { taints }));
+    fake.put(RESOURCES.nodes, node("node-1", "2"));
+    fake.put(RESOURCES.deployments, deployment("cart", { requests: { cpu: "1" } }));
+    fake.put(RESOURCES.pods, pod("tenant", { namespace: "others", requests: { cpu: "1500m" } }));
+    const said = async () => (await look({ workloads: "kubernetes:shop" })).slice(1);
+    expect(await said()).toEqual([
+      expect.stringMatching(
+        /^warning: no node takes another pod of 'shop\/cart': 1 have a taint .*, 1 have too little CPU, memory or slots left -> add nodes/,
+      ),
+    ]);
+    fake.put(RESOURCES.nodes, node("node-2", "2"));
+    expect(await said()).toEqual([
+      expect.stringMatching(/^ok: the next pod of each of 1 workloads has a node/),
     ]);
   });
 

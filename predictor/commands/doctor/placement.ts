@@ -1,0 +1,100 @@
+import type { WorkloadList } from "@tradewind/core/contract/workload.ts";
+import { ApiError } from "@tradewind/kubernetes/client/api-error.ts";
+import type { ApiClient } from "@tradewind/kubernetes/client/client.ts";
+import { RESOURCES } from "@tradewind/kubernetes/client/resources.ts";
+import { Node } from "@tradewind/kubernetes/objects/capacity.ts";
+import { Owned } from "@tradewind/kubernetes/objects/metadata.ts";
+import { NodePool } from "@tradewind/kubernetes/objects/node-group.ts";
+import { BoundPod, Pod } from "@tradewind/kubernetes/objects/pod.ts";
+import { scalable, withTemplates } from "@tradewind/kubernetes/objects/scalable.ts";
+import { workloadList } from "@tradewind/kubernetes/workloads/workload-list.ts";
+import { addsFor, Placement } from "../../nodes/placement.ts";
+import type { Refusal } from "../../nodes/placement.ts";
+import type { Finding } from "../../sources/source.ts";
+import { listed } from "./listed.ts";
+
+const SUBJECT = "room on nodes";
+/** Workloads that are named one by one. */
+const MOST_NAMED = 20;
+
+const WORDS: Readonly<Record<Refusal, string>> = {
+  "not-ready": "not ready",
+  taint: "have a taint that it does not tolerate",
+  labels: "lack labels that it asks for",
+  room: "have too little CPU, memory or slots left",
+  together: "have none of the pods that it is to be with",
+  apart: "have pods that it is to be apart from",
+  spread: "have too many of its pods for its topology spread",
+};
+
+/**
+ * Whether some node takes the next pod of each workload. Nothing is said where nodes or the pods of all namespaces may not be read: the rights
+ * are examined by themselves.
+ * @param places namespaces; undefined for all at once
+ */
+export async function examinePlacement(
+  client: ApiClient,
+  places: readonly (string | undefined)[],
+): Promise<Finding[]> {
+  try {
+    return placementFindings(await readPlaces(client, places));
+  } catch (error) {
+    if (error instanceof ApiError && (error.isMissing || error.isForbidden)) return [];
+    throw error;
+  }
+}
+
+async function readPlaces(client: ApiClient, places: readonly (string | undefined)[]): Promise<WorkloadList> {
+  const nodes = await listed(client, RESOURCES.nodes, undefined, Node);
+  const boundPods = await listed(client, RESOURCES.pods, undefined, BoundPod);
+  const each = async <Item>(read: (namespace: string | undefined) => Promise<Item[]>): Promise<Item[]> =>
+    (await Promise.all(places.map(read))).flat();
+  const { deployments, pods, replicaSets, rollouts, statefulSets } = RESOURCES;
+  const scalables = [
+    ...(await each(async (place) => listed(client, deployments, place, scalable("Deployment")))),
+    ...(await each(async (place) => listed(client, statefulSets, place, scalable("StatefulSet")))),
+    // Not every cluster has Argo Rollouts.
+    ...(await each(async (place) => listed(client, rollouts, place, scalable("Rollout")).catch(() => []))),
+  ];
+  return workloadList(
+    {
+      scalables: withTemplates(scalables),
+      replicaSets: await each(async (place) => listed(client, replicaSets, place, Owned)),
+      pods: await each(async (place) => listed(client, pods, place, Pod)),
+      nodes,
+      boundPods,
+      nodeGroups: await listed(client, RESOURCES.nodePools, undefined, NodePool).catch(() => []),
+      horizontalPodAutoscalers: undefined,
+      scaledObjects: [],
+      quotas: undefined,
+      budgets: undefined,
+    },
+    () => undefined,
+    0,
+  );
+}
+
+function placementFindings({ nodeGroups = [], nodes = [], workloads }: WorkloadList): Finding[] {
+  if (nodes.length === 0 || workloads.length === 0) return [];
+  const placement = new Placement(nodes);
+  const stuck = workloads.flatMap(({ name, namespace, placing }): Finding[] => {
+    if (placing === undefined || nodeGroups.some((group) => addsFor(group, placing))) return [];
+    const refusals = [...placement.refusals(placing).values()];
+    if (refusals.includes(undefined)) return [];
+    const why = [...Map.groupBy(refusals, (each) => each)]
+      .map(([refusal, all]) => `${all.length} ${refusal === undefined ? "" : WORDS[refusal]}`)
+      .join(", ");
+    return [
+      {
+        subject: SUBJECT,
+        level: "warning",
+        message: `no node takes another pod of '${namespace}/${name}': ${why}`,
+        remedy:
+          "add nodes, lower requests, or change what its pods ask of nodes; no more replicas are planned until then",
+      },
+    ];
+  });
+  if (stuck.length > 0) return stuck.slice(0, MOST_NAMED);
+  const message = `the next pod of each of ${workloads.length} workloads has a node, or one can be added`;
+  return [{ subject: SUBJECT, level: "ok", message }];
+}
