@@ -78,8 +78,9 @@ const rounded = (_key: string, value: unknown): unknown =>
 
 function figuresOf(plants: readonly PlantReport[], seeds: readonly number[]): string {
   const lines = plants.map(({ name, policies }) => {
-    const rows = policies.map(({ differenceTo: _differenceTo, parameters: _parameters, seeds: _seeds, ...figures }) =>
-      JSON.stringify(figures, rounded),
+    const rows = policies.map(
+      ({ differenceTo: _differenceTo, parameters: _parameters, seeds: _seeds, ...figures }) =>
+        JSON.stringify(figures, rounded),
     );
     return `{"name": ${JSON.stringify(name)}, "policies": [\n${rows.join(",\n")}\n]}`;
   });

@@ -24,7 +24,9 @@ function decided(changes: Partial<Wish>, limits: GuardLimits = NO_LIMITS) {
 describe("a service whose ScaledObject is paused", () => {
   const replicasFor = (scalingPaused: { scalingPaused?: true }) => {
     const { observed } = wishOf();
-    return answeredReplicas(decided({ allocation: { replicas: 5 }, observed: { ...observed, ...scalingPaused } }));
+    return answeredReplicas(
+      decided({ allocation: { replicas: 5 }, observed: { ...observed, ...scalingPaused } }),
+    );
   };
 
   it("is in mode observe: KEDA is answered what runs", () => {

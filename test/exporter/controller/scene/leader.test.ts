@@ -127,7 +127,10 @@ describe("the leading exporter", () => {
       const all = fake.list(RESOURCES.events);
       return all.length > 0 ? all : undefined;
     });
-    expect(event).toMatchObject({ reason: "ScalingPaused", regarding: { kind: "ScaledObject", name: "search" } });
+    expect(event).toMatchObject({
+      reason: "ScalingPaused",
+      regarding: { kind: "ScaledObject", name: "search" },
+    });
     predictor.serve(plan([wish({ allocation: { replicas: 9 } })], { sequence: 2 }));
     await until("the second plan", () => predictor.requests() > 10);
     expect(fake.list(RESOURCES.events)).toHaveLength(1);
