@@ -1,7 +1,7 @@
 import { Table } from "../expose/table.ts";
 import { readFailure } from "../read/file-error.ts";
 import type { SignalId } from "../sampling/signal.ts";
-import type { Schedule } from "../sampling/schedule.ts";
+import type { Schedule } from "../read/schedule.ts";
 import { COLUMN_COUNT } from "./columns.ts";
 import { POD_COLUMNS, PodRates } from "./pod-traffic.ts";
 import { makeProbe, POD_PROBES, ROOT_PROBES } from "./probes/list.ts";

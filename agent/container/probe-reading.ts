@@ -1,7 +1,7 @@
 import type { SampleTime } from "../sampling/sample-time.ts";
 import { NONE } from "../sampling/signal.ts";
 import type { SignalId } from "../sampling/signal.ts";
-import type { Reading } from "../sampling/schedule.ts";
+import type { Reading } from "../read/schedule.ts";
 import { COLUMN } from "./columns.ts";
 import type { Container } from "./container.ts";
 import type { Probe } from "./probes/probe.ts";

@@ -7,7 +7,7 @@ import { Table } from "../expose/table.ts";
 import { AbsentSource, readFailure } from "../read/file-error.ts";
 import type { Reader } from "../read/reader.ts";
 import type { SignalState } from "../sampling/sampler.ts";
-import type { Schedule } from "../sampling/schedule.ts";
+import type { Schedule } from "../read/schedule.ts";
 import { COLUMN, containerColumns } from "./columns.ts";
 import type { ContainerSeries } from "./columns.ts";
 import type { Container } from "./container.ts";

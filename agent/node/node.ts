@@ -6,7 +6,7 @@ import { Table } from "../expose/table.ts";
 import { AbsentSource, readFailure } from "../read/file-error.ts";
 import { NONE } from "../sampling/signal.ts";
 import type { SignalId } from "../sampling/signal.ts";
-import type { Schedule } from "../sampling/schedule.ts";
+import type { Schedule } from "../read/schedule.ts";
 
 const COLUMNS = [
   {

@@ -22,7 +22,7 @@ import { WorkloadsFile } from "../names/workloads-file.ts";
 import { NodeCollectors } from "../node/node.ts";
 import type { AgentOptions } from "../options.ts";
 import { Reader } from "../read/reader.ts";
-import { Schedule } from "../sampling/schedule.ts";
+import { Schedule } from "../read/schedule.ts";
 import { SelfMetrics } from "./self.ts";
 import { Signals } from "../sampling/signals.ts";
 import { renderSnapshot } from "../node/snapshot.ts";

@@ -3,7 +3,7 @@ import { Sampler } from "../../agent/sampling/sampler.ts";
 import { CHANNEL, NONE } from "../../agent/sampling/signal.ts";
 import { totalAt } from "./trace.ts";
 
-/** What falls due within this time is read now, as in the agent (agent/sampling/schedule.ts). */
+/** What falls due within this time is read now, as in the agent (agent/read/schedule.ts). */
 const AHEAD_MS = 100;
 /** Readings are due this much before a window ends, as in the agent. */
 const LEAD_MS = 1_000;

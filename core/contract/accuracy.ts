@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { CAUSE_TYPES } from "./cause.ts";
-import { Count, EpochMs, ObjectName, Ratio, ServiceName } from "./quantity.ts";
+import { Count, EpochMs, ObjectName, ServiceName } from "./quantity.ts";
 
 /** Who says what the cause was: a person, whoever injected the fault, or a change that was carried out. */
 export const LABEL_SOURCES = ["operator", "injected", "verified"] as const;

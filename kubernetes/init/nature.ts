@@ -347,7 +347,7 @@ function sleeps(serving: readonly FoundContainer[]): boolean {
 }
 
 function calls(workload: FoundWorkload, { calledBy, services, servicesKnown }: Surroundings): Nature {
-  const [calling] = services.filter((service) => isCalledBy(service));
+  const calling = services.find((service) => isCalledBy(service));
   if (calling !== undefined) return nature("service", [`Service '${calling.name}' leads to it`], false);
   if (calledBy !== undefined) return nature("service", [calledBy], false);
   // Where no Service is known at all, who calls whom is not known either.

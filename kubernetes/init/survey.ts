@@ -76,21 +76,19 @@ export function survey(read: Found, choice: Choice): Survey {
   }
   const { named, namesakes } = withNames(taken, names);
   const workloads = named.map(({ nameSource, reasons, service, versionOf, workload }): SurveyedWorkload => {
-    const scalers = scalersOf(workload, found);
-    return {
+    return Object.assign({}, scalersOf(workload, found), {
       workload,
       service,
       nameSource,
       reasons,
       versionOf,
-      ...scalers,
       container: sizedContainer(workload),
       vpa: found.vpas.find((each) => isTarget(workload, each))?.name,
       exposures: exposuresOf(workload, found),
       isLoaded: servicesOf(workload, found).some((each) =>
         references.to(each.name).some(({ from }) => loaders.has(from)),
       ),
-    };
+    });
   });
   const others = found.passedOver.map((each) => ({
     ...each,

@@ -118,7 +118,7 @@ function pauseOf(annotations: Readonly<Record<string, string>>): Pause | undefin
     return { of: "scaling", replicas, annotation: `${PAUSED}-replicas` };
   }
   if (isOn(PAUSED)) return { of: "scaling", annotation: PAUSED };
-  const [direction] = (["scale-in", "scale-out"] as const).filter((each) => isOn(`${PAUSED}-${each}`));
+  const direction = (["scale-in", "scale-out"] as const).find((each) => isOn(`${PAUSED}-${each}`));
   return direction && { of: direction, annotation: `${PAUSED}-${direction}` };
 }
 

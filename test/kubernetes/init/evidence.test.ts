@@ -81,14 +81,25 @@ async function write(
   return initialise(found, { ...OPTIONS, ...options });
 }
 
-const objectsIn = ({ files }: InitResult): any[] =>
+/** What the tests look at of an object that was written. */
+interface WrittenObject {
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+  readonly spec: {
+    readonly entry: string;
+    readonly services: readonly { readonly name: string; readonly workload?: object }[];
+    readonly scaleTargetRef?: unknown;
+    readonly advanced?: { readonly horizontalPodAutoscalerConfig: { readonly behavior: unknown } };
+    readonly resourcePolicy?: { readonly containerPolicies: readonly unknown[] };
+  };
+}
+
+const objectsIn = ({ files }: InitResult): WrittenObject[] =>
   files.flatMap(({ yaml }) =>
-    parseAllDocuments(yaml).map((document) => (document as { toJS(): unknown }).toJS()),
+    parseAllDocuments(yaml).map((document) => (document as { toJS(): unknown }).toJS() as WrittenObject),
   );
 
-const applicationIn = (
-  result: InitResult,
-): { entry: string; services: { name: string; workload?: object }[] } => objectsIn(result)[0].spec;
+const applicationIn = (result: InitResult): WrittenObject["spec"] => objectsIn(result)[0]!.spec;
 
 /** Whether a workload is handed over, else why it is not. */
 async function fateOf(name: string, manifests: readonly Manifest[]): Promise<string> {
@@ -388,9 +399,9 @@ describe("what scales a workload now", () => {
       ...WEB,
       hpa("shop", [CPU], { scaleDown, scaleUp: { tolerance: "0.2", selectPolicy: "Min" } }),
     ]);
-    const written = objectsIn(result).find(({ kind }) => kind === "ScaledObject").spec;
+    const written = objectsIn(result).find(({ kind }) => kind === "ScaledObject")!.spec;
     expect(written).toMatchObject({ minReplicaCount: 2, maxReplicaCount: 12 });
-    expect(written.advanced.horizontalPodAutoscalerConfig.behavior).toEqual({
+    expect(written.advanced!.horizontalPodAutoscalerConfig.behavior).toEqual({
       scaleUp: { tolerance: "0", selectPolicy: "Min" },
       scaleDown: { tolerance: "0", ...scaleDown },
     });
@@ -596,7 +607,7 @@ describe("the services of an application", () => {
         { name: "shop", workload: { kind: "Rollout", name: "shop" } },
       ],
     });
-    const target = objectsIn(result).find(({ kind }) => kind === "ScaledObject").spec.scaleTargetRef;
+    const target = objectsIn(result).find(({ kind }) => kind === "ScaledObject")!.spec.scaleTargetRef;
     expect(target).toEqual({ apiVersion: "argoproj.io/v1alpha1", kind: "Rollout", name: "cart-rollout" });
   });
 });
@@ -604,7 +615,7 @@ describe("the services of an application", () => {
 describe("a VPA that init writes", () => {
   const vpaOf = async (container: object, more: WorkloadFacts = {}) => {
     const result = await write([workload("shop", "acme/shop", { container, ...more }), WEB[1]!]);
-    return objectsIn(result).find(({ kind }) => kind === "VerticalPodAutoscaler").spec.resourcePolicy
+    return objectsIn(result).find(({ kind }) => kind === "VerticalPodAutoscaler")!.spec.resourcePolicy!
       .containerPolicies[0];
   };
   const server = { name: "server", image: "acme/shop", resources: { requests: { cpu: "1" } } };

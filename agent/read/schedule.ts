@@ -1,9 +1,9 @@
 import type { Clock } from "@tradewind/core/process/clock.ts";
-import type { SampleTime } from "./sample-time.ts";
-import { Sampler } from "./sampler.ts";
-import type { SamplerState, SignalState } from "./sampler.ts";
-import { NONE } from "./signal.ts";
-import type { SignalId, SignalOptions } from "./signal.ts";
+import type { SampleTime } from "../sampling/sample-time.ts";
+import { Sampler } from "../sampling/sampler.ts";
+import type { SamplerState, SignalState } from "../sampling/sampler.ts";
+import { NONE } from "../sampling/signal.ts";
+import type { SignalId, SignalOptions } from "../sampling/signal.ts";
 
 /** Something that is read when the sampling controller says so. */
 export interface Reading {

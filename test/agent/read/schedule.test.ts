@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { Schedule } from "../../../agent/sampling/schedule.ts";
+import { Schedule } from "../../../agent/read/schedule.ts";
 import { FakeClock } from "../fake-clock.ts";
 
 it("reads in the last second of the windows that begin at multiples since the epoch, also after the clock was set", () => {
