@@ -97,7 +97,7 @@ describe.skipIf(stressNg === undefined)(
         "--vm",
         "1",
         "--vm-bytes",
-        "10%",
+        "15%",
         "--vm-keep",
         "--vm-populate",
         "--timeout",

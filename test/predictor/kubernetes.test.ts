@@ -122,7 +122,8 @@ describe("a predictor in a cluster", () => {
     await waitUntil(async () => (await windows())?.windows[0]?.replicasWanted === 5);
     expect(fake.refused).toEqual([]);
     const metrics = await (await fetch(`${running.addresses["http"]}/metrics`)).text();
-    expect(metrics).toMatch(/tradewind_kubernetes_objects\{resource="pods"\} 2/);
+    // Two, once as pods of workloads and once as what is bound to nodes.
+    expect(metrics).toMatch(/tradewind_kubernetes_objects\{resource="pods"\} 4/);
     expect(metrics).toMatch(/tradewind_kubernetes_watch_age_seconds\{resource="pods"\} 0/);
   });
 

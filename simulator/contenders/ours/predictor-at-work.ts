@@ -114,6 +114,7 @@ export class PredictorAtWork {
       builder: {
         build: () => this.windowSet,
         totals: () => ({ drops: {}, spansAccepted: 0 }),
+        doubts: () => [],
       } as unknown as DecidingOptions["builder"],
       origins: new SpanOrigins(),
       rates: { over: () => new Map() },

@@ -17,15 +17,15 @@ const beside = (name: string, about: string, cluster: Partial<ClusterModel>): Ob
 
 /** Nodes that the application shares, or that are not for it. */
 export const NEIGHBOURS: readonly ObstacleModel[] = [
-  beside("daemon-sets", "full-for-long where pods that each node has request 0.2 of its 2.2 cores.", {
+  beside("daemon-sets", "The surge of full-for-long where pods that each node has request 0.2 of its 2.2 cores.", {
     nodeCores: 2.2,
     neighbours: { pods: 4, cores: 0.2, memoryBytes: GB / 2 },
   }),
-  beside("other-tenants", "full-for-long where other tenants have half of each node of four cores.", {
+  beside("other-tenants", "The surge of full-for-long where other tenants have half of each node of four cores.", {
     nodeCores: 4,
     neighbours: { pods: 12, cores: 2, memoryBytes: 4 * GB },
   }),
-  beside("tainted-node", "full-for-long beside a control plane of eight cores that takes none of its pods.", {
+  beside("tainted-node", "The surge of full-for-long beside a control plane of eight cores that takes none of its pods.", {
     taintedNodes: [8],
   }),
   beside(

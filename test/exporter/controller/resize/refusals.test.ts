@@ -96,6 +96,7 @@ async function eightRounds(
       view: () => ({ workloads: { isFresh: () => true }, vpas: { ageMs: () => 0, items: new Map() } }),
       service: () => ({ service: "a", workload, pods: pods(), scalePoints: [] }),
       served: () => served,
+      isPaused: () => false,
     } as unknown as Scene;
     await part.reconcile(scene, AbortSignal.timeout(20_000));
   }

@@ -48,7 +48,7 @@ describe.each<Encoding>(["protobuf", "JSON"])("metrics in %s", (encoding) => {
     expect([discarded, invalid]).toEqual([1, 0]);
     expect(points).toEqual([
       {
-        resource: { service: "cart", instance: "cart-1" },
+        resource: { service: "cart", instance: "cart-1", host: "node-7", isPod: true },
         role: "served",
         series: expect.any(String) as string,
         isDelta: true,
