@@ -51,7 +51,7 @@ async function started(before: readonly string[], module = "", ...flags: string[
     await predictor.stop();
     await rm(state, { recursive: true, force: true });
   });
-  const url = new URL(`keda/${module}`, import.meta.url).href;
+  const url = new URL(`serve/keda/${module}`, import.meta.url).href;
   const preloaded = module === "" ? before : [...before, `--import=${url}`];
   const made = await launchExporter({ before: preloaded }, predictor, state, "--watchdog", "1s", ...flags);
   const exited = once(made.child, "exit").then(([code]) => code as number | null);
