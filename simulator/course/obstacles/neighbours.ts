@@ -17,17 +17,29 @@ const beside = (name: string, about: string, cluster: Partial<ClusterModel>): Ob
 
 /** Nodes that the application shares, or that are not for it. */
 export const NEIGHBOURS: readonly ObstacleModel[] = [
-  beside("daemon-sets", "The surge of full-for-long where pods that each node has request 0.2 of its 2.2 cores.", {
-    nodeCores: 2.2,
-    neighbours: { pods: 4, cores: 0.2, memoryBytes: GB / 2 },
-  }),
-  beside("other-tenants", "The surge of full-for-long where other tenants have half of each node of four cores.", {
-    nodeCores: 4,
-    neighbours: { pods: 12, cores: 2, memoryBytes: 4 * GB },
-  }),
-  beside("tainted-node", "The surge of full-for-long beside a control plane of eight cores that takes none of its pods.", {
-    taintedNodes: [8],
-  }),
+  beside(
+    "daemon-sets",
+    "The surge of full-for-long where pods that each node has request 0.2 of its 2.2 cores.",
+    {
+      nodeCores: 2.2,
+      neighbours: { pods: 4, cores: 0.2, memoryBytes: GB / 2 },
+    },
+  ),
+  beside(
+    "other-tenants",
+    "The surge of full-for-long where other tenants have half of each node of four cores.",
+    {
+      nodeCores: 4,
+      neighbours: { pods: 12, cores: 2, memoryBytes: 4 * GB },
+    },
+  ),
+  beside(
+    "tainted-node",
+    "The surge of full-for-long beside a control plane of eight cores that takes none of its pods.",
+    {
+      taintedNodes: [8],
+    },
+  ),
   beside(
     "pod-slots",
     "The same surge on nodes of eight cores that take eight pods each, three of them others'.",

@@ -71,19 +71,22 @@ describe("questions that the scaler passes on", () => {
       what: "a service's name that is too long",
       body: JSON.stringify({ services: [{ service: "!".repeat(250_000) }] }),
     },
-  ])("refuses a what-if without asking the predictor where its body is $what", async ({ body, status = 400 }) => {
-    const exporter = await runningExporter(undefined);
-    const seen: (string | undefined)[] = [];
-    exporter.predictor.behave((request, response) => {
-      seen.push(request.url);
-      response.writeHead(503).end("{}");
-    });
-    const headers = { "content-type": "application/json" };
-    const answer = await fetch(`${exporter.http}/v1/what-if`, { method: "POST", headers, body });
-    expect(answer.status).toBe(status);
-    expect(await answer.text()).toContain("bad-request");
-    expect(seen).not.toContain("/v1/what-if");
-  });
+  ])(
+    "refuses a what-if without asking the predictor where its body is $what",
+    async ({ body, status = 400 }) => {
+      const exporter = await runningExporter(undefined);
+      const seen: (string | undefined)[] = [];
+      exporter.predictor.behave((request, response) => {
+        seen.push(request.url);
+        response.writeHead(503).end("{}");
+      });
+      const headers = { "content-type": "application/json" };
+      const answer = await fetch(`${exporter.http}/v1/what-if`, { method: "POST", headers, body });
+      expect(answer.status).toBe(status);
+      expect(await answer.text()).toContain("bad-request");
+      expect(seen).not.toContain("/v1/what-if");
+    },
+  );
 
   it("says what is wrong when the predictor does not answer", async () => {
     const exporter = await runningExporter(undefined);
