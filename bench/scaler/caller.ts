@@ -13,6 +13,8 @@ const WINDOW_UPDATE = 0x8;
 const END_STREAM = 0x1;
 const ACK = 0x1;
 const END_HEADERS = 0x4;
+const MAX_CONCURRENT_STREAMS = 0x3;
+const SETTING_BYTES = 6;
 
 export const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "latin1");
 const FRAME_HEADER_BYTES = 9;
@@ -38,6 +40,10 @@ export class Caller {
   private readonly sentMs = new Float64Array(MAX_OPEN_CALLS);
   private readonly hasMessage = new Uint8Array(MAX_OPEN_CALLS);
   private readonly unsent: { readonly stream: number; readonly message: Buffer }[] = [];
+  /** Calls that the server has no stream for yet, with when they began. */
+  private readonly waiting: { readonly message: Buffer; readonly beganMs: number }[] = [];
+  private mostStreams = MAX_OPEN_CALLS;
+  private openStreams = 0;
   private nextStream = 1;
   private windowBytes = FIRST_WINDOW_BYTES;
   private unread: Buffer = Buffer.alloc(0);
@@ -66,13 +72,25 @@ export class Caller {
 
   /**
    * Makes a call with this message, see {@link messageOf}. Its time begins now, also when the server has to take what was
-   * sent before first.
+   * sent before first, or allows no stream more.
    */
   call(message: Buffer): void {
+    const beganMs = performance.now();
+    if (this.openStreams < this.mostStreams) this.send(message, beganMs);
+    else this.waiting.push({ message, beganMs });
+  }
+
+  close(): void {
+    this.closing = true;
+    this.socket.destroy();
+  }
+
+  private send(message: Buffer, beganMs: number): void {
     const stream = this.nextStream;
     this.nextStream += 2;
+    this.openStreams += 1;
     this.hasMessage[slotOf(stream)] = 0;
-    this.sentMs[slotOf(stream)] = performance.now();
+    this.sentMs[slotOf(stream)] = beganMs;
     this.socket.cork();
     this.socket.write(frameHeader(HEADERS, END_HEADERS, stream, this.headers.length));
     this.socket.write(this.headers);
@@ -81,9 +99,11 @@ export class Caller {
     this.socket.uncork();
   }
 
-  close(): void {
-    this.closing = true;
-    this.socket.destroy();
+  private end(latencyMs: number, failed: boolean): void {
+    this.openStreams -= 1;
+    const next = this.openStreams < this.mostStreams ? this.waiting.shift() : undefined;
+    if (next) this.send(next.message, next.beganMs);
+    this.onAnswer(latencyMs, failed);
   }
 
   /** Sends the messages that the connection's window has room for, oldest first. */
@@ -112,7 +132,11 @@ export class Caller {
   }
 
   private take(type: number, flags: number, stream: number, payload: Buffer): void {
-    if (type === SETTINGS && (flags & ACK) === 0) this.socket.write(frame(SETTINGS, ACK, 0));
+    if (type === SETTINGS && (flags & ACK) === 0) {
+      for (let at = 0; at + SETTING_BYTES <= payload.length; at += SETTING_BYTES)
+        if (payload.readUInt16BE(at) === MAX_CONCURRENT_STREAMS) this.mostStreams = payload.readUInt32BE(at + 2);
+      this.socket.write(frame(SETTINGS, ACK, 0));
+    }
     if (type === PING && (flags & ACK) === 0) this.socket.write(frame(PING, ACK, 0, payload));
     if (type === WINDOW_UPDATE && stream === 0) {
       this.windowBytes += payload.readUInt32BE(0);
@@ -120,10 +144,10 @@ export class Caller {
     }
     if (type === GOAWAY) throw new Error(`the server says GOAWAY: ${payload.toString("latin1", 8)}`);
     if (type === DATA) this.hasMessage[slotOf(stream)] = 1;
-    if (type === RST_STREAM) this.onAnswer(Number.NaN, true);
+    if (type === RST_STREAM) this.end(Number.NaN, true);
     if ((type === HEADERS || type === DATA) && (flags & END_STREAM) !== 0) {
       const slot = slotOf(stream);
-      this.onAnswer(performance.now() - (this.sentMs[slot] ?? Number.NaN), this.hasMessage[slot] === 0);
+      this.end(performance.now() - (this.sentMs[slot] ?? Number.NaN), this.hasMessage[slot] === 0);
     }
   }
 }

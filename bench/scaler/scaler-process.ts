@@ -8,6 +8,8 @@ import { z } from "zod";
 /** As docker/exporter.Dockerfile starts it. */
 const IMAGE_ENVIRONMENT = { NODE_ENV: "production", MALLOC_ARENA_MAX: "2" };
 const IMAGE_FLAGS = ["--v8-pool-size=1"];
+/** Cores: the one client of the benchmark stands for all of a cluster, and takes what it can get. */
+const SENDER_WORK = "8";
 const LoadResult = z.object({
   calls: z.number(),
   failed: z.number(),
@@ -29,8 +31,10 @@ export async function startExporterProcess(predictor: string, state: string) {
     [
       ...IMAGE_FLAGS,
       cli,
-      "exporter",
+      "scaler",
       ...listen,
+      "--max-sender-work",
+      SENDER_WORK,
       "--predictor",
       predictor,
       "--state",
