@@ -76,7 +76,7 @@ export class TraceEvaluation {
     trace.earliestEventNs = Infinity;
     for (let span = 0; span < tree.length; span += 1) {
       const slot = tree.slot[span] ?? 0;
-      const endNs = (arena.startNs[slot] ?? 0) + (arena.durationNs[slot] ?? 0);
+      const endNs = arena.startNs(slot) + arena.durationNs(slot);
       if (endNs < beforeNs) {
         this.countIfEntry(span);
         continue;
@@ -132,7 +132,7 @@ export class TraceEvaluation {
     if (tops < 2) return false;
     const isOver = (span: number): boolean => {
       const slot = tree.slot[tree.dead[span] === 1 ? span : (rootOf[span] ?? span)] ?? 0;
-      return (arena.startNs[slot] ?? 0) + (arena.durationNs[slot] ?? 0) < beforeNs;
+      return arena.startNs(slot) + arena.durationNs(slot) < beforeNs;
     };
     let over = NONE;
     trace.head = NONE;
@@ -144,14 +144,14 @@ export class TraceEvaluation {
       if (isSpanOver) {
         if (tree.dead[span] === 1) countDrop(target.drops, "duplicate");
         this.countIfEntry(span);
-        arena.next[slot] = over;
+        arena.setNext(slot, over);
         over = slot;
         continue;
       }
-      arena.next[slot] = trace.head;
+      arena.setNext(slot, trace.head);
       trace.head = slot;
       trace.spans += 1;
-      trace.earliestEventNs = Math.min(trace.earliestEventNs, arena.startNs[slot] ?? 0);
+      trace.earliestEventNs = Math.min(trace.earliestEventNs, arena.startNs(slot));
     }
     this.countFlows();
     arena.release(over);
@@ -161,9 +161,9 @@ export class TraceEvaluation {
   /** Nobody's request, but it shows that the spans of its services arrive: those that have no request were asked nothing. */
   private noteProbe(trace: OpenTrace): void {
     const { arena, intervals } = this.target;
-    for (let slot = trace.head; slot !== NONE; slot = arena.next[slot] ?? NONE) {
-      const endNs = (arena.startNs[slot] ?? 0) + (arena.durationNs[slot] ?? 0);
-      intervals.at(endNs)?.service(arena.service[slot] ?? 0);
+    for (let slot = trace.head; slot !== NONE; slot = arena.next(slot)) {
+      const endNs = arena.startNs(slot) + arena.durationNs(slot);
+      intervals.at(endNs)?.service(arena.service(slot));
     }
   }
 
@@ -177,13 +177,13 @@ export class TraceEvaluation {
     const { tree, target } = this;
     const { arena } = target;
     const slot = tree.slot[span] ?? 0;
-    if (!tree.isEntry(span) || tree.dead[span] === 1 || arena.counted[slot] === COUNTED.request) return;
+    if (!tree.isEntry(span) || tree.dead[span] === 1 || arena.counted(slot) === COUNTED.request) return;
     this.countBeginning(span);
-    arena.counted[slot] = COUNTED.request;
-    const high = arena.spanHigh[slot] ?? 0;
-    target.counted.add(this.traceKey, high, arena.spanLow[slot] ?? 0, arena.kind[slot] ?? 0);
-    const interval = target.intervals.at((arena.startNs[slot] ?? 0) + (arena.durationNs[slot] ?? 0));
-    const number = arena.service[slot] ?? 0;
+    arena.setCounted(slot, COUNTED.request);
+    const high = arena.spanHigh(slot);
+    target.counted.add(this.traceKey, high, arena.spanLow(slot), arena.kind(slot));
+    const interval = target.intervals.at(arena.startNs(slot) + arena.durationNs(slot));
+    const number = arena.service(slot);
     if (interval === undefined) {
       if (this.isWorkAt(span)) return;
       target.completeness.late(number);
@@ -193,7 +193,7 @@ export class TraceEvaluation {
     const service = interval.service(number);
     if (this.isStream(span)) {
       this.sweepCalls(span);
-      this.countCalls(service, service.apart, arena.weight[slot] ?? 1);
+      this.countCalls(service, service.apart, arena.weight(slot));
     } else {
       this.countRequest(span, service, this.isWorkAt(span) ? service.apart : service);
     }
@@ -203,11 +203,11 @@ export class TraceEvaluation {
   private countRequest(span: number, service: ServiceAccumulator, sums: ServiceAccumulator): void {
     const { arena } = this.target;
     const slot = this.tree.slot[span] ?? 0;
-    const weight = arena.weight[slot] ?? 1;
-    const durationNs = arena.durationNs[slot] ?? 0;
+    const weight = arena.weight(slot);
+    const durationNs = arena.durationNs(slot);
     const ownNs = Math.min(durationNs, Math.max(0, durationNs - this.sweepCalls(span)));
-    sums.record(durationNs, ownNs, weight, arena.error[slot] === 1);
-    this.countPod(sums, podNumber(arena.pod[slot] ?? NO_POD), ownNs);
+    sums.record(durationNs, ownNs, weight, arena.error(slot) === 1);
+    this.countPod(sums, podNumber(arena.pod(slot)), ownNs);
     this.countCalls(service, sums, weight);
     if (!this.beginsFlow(span)) return;
     this.roots.push(span);
@@ -217,14 +217,14 @@ export class TraceEvaluation {
   /** Whether a request is work of its service that nobody asked for. */
   private isWorkAt(span: number): boolean {
     const { parent, slot } = this.tree;
-    return parent[span] === ROOT && isWork(this.target.arena.kind[slot[span] ?? 0] ?? 0);
+    return parent[span] === ROOT && isWork(this.target.arena.kind(slot[span] ?? 0));
   }
 
   private isStream(span: number): boolean {
     const { arena, streams } = this.target;
     const slot = this.tree.slot[span] ?? 0;
-    if (arena.kind[slot] === DERIVED_KIND.stream) return true;
-    if (!streams.isLong(arena.durationNs[slot] ?? 0) || arena.error[slot] === 1) return false;
+    if (arena.kind(slot) === DERIVED_KIND.stream) return true;
+    if (!streams.isLong(arena.durationNs(slot)) || arena.error(slot) === 1) return false;
     if (this.isWorkAt(span) || !this.beginsFlow(span)) return false;
     return streams.neverAnswered(this.nameOf(this.serviceOf(span)), flowName(arena, slot));
   }
@@ -234,7 +234,7 @@ export class TraceEvaluation {
     const { arena, entries } = this.target;
     const { parent, slot } = this.tree;
     if (parent[span] === ROOT) return true;
-    if (!entries.has(this.serviceOf(span)) || !isServer(arena.kind[slot[span] ?? 0] ?? 0)) return false;
+    if (!entries.has(this.serviceOf(span)) || !isServer(arena.kind(slot[span] ?? 0))) return false;
     if (parent[span] === LOST) return !entries.areCallersInside;
     return !this.isCalledFromInside(span);
   }
@@ -262,14 +262,14 @@ export class TraceEvaluation {
     const { tree, target } = this;
     const { arena } = target;
     const slot = tree.slot[span] ?? 0;
-    if (arena.counted[slot] !== COUNTED.nothing || !this.beginsFlow(span) || this.isStream(span)) return;
-    arena.counted[slot] = COUNTED.beginning;
-    const service = arena.service[slot] ?? 0;
-    const startNs = arena.startNs[slot] ?? 0;
+    if (arena.counted(slot) !== COUNTED.nothing || !this.beginsFlow(span) || this.isStream(span)) return;
+    arena.setCounted(slot, COUNTED.beginning);
+    const service = arena.service(slot);
+    const startNs = arena.startNs(slot);
     target.intervals.traceBegan(
       startNs,
       this.isWorkAt(span) ? apart(service) : service,
-      arena.weight[slot] ?? 1,
+      arena.weight(slot),
     );
   }
 
@@ -288,15 +288,15 @@ export class TraceEvaluation {
   private sweepCalls(request: number): number {
     const { tree, sweep } = this;
     const { arena } = this.target;
-    const startNs = arena.startNs[tree.slot[request] ?? 0] ?? 0;
-    const endNs = startNs + (arena.durationNs[tree.slot[request] ?? 0] ?? 0);
+    const startNs = arena.startNs(tree.slot[request] ?? 0);
+    const endNs = startNs + arena.durationNs(tree.slot[request] ?? 0);
     sweep.clear();
     for (let call = tree.firstCall[request] ?? NONE; call !== NONE; call = tree.nextCall[call] ?? NONE) {
       const slot = tree.slot[call] ?? 0;
-      if (arena.kind[slot] === DERIVED_KIND.library && tree.firstCallee[call] === NONE) continue;
-      const durationNs = arena.durationNs[slot] ?? 0;
-      const begin = tree.calledBy[call] === call ? this.alignedStart(call) : (arena.startNs[slot] ?? 0);
-      arena.call[slot] = begin > endNs ? CALL.unawaited : CALL.alone;
+      if (arena.kind(slot) === DERIVED_KIND.library && tree.firstCallee[call] === NONE) continue;
+      const durationNs = arena.durationNs(slot);
+      const begin = tree.calledBy[call] === call ? this.alignedStart(call) : arena.startNs(slot);
+      arena.setCall(slot, begin > endNs ? CALL.unawaited : CALL.alone);
       const index = sweep.push(begin, begin + durationNs);
       if (index === this.swept.length) this.swept = grown(this.swept);
       this.swept[index] = call;
@@ -312,9 +312,9 @@ export class TraceEvaluation {
     const { arena } = this.target;
     const slot = this.tree.slot[callee] ?? 0;
     const parentSlot = this.tree.slot[this.tree.parent[callee] ?? 0] ?? 0;
-    const startNs = arena.startNs[slot] ?? 0;
-    const parentStartNs = arena.startNs[parentSlot] ?? 0;
-    const spareNs = (arena.durationNs[parentSlot] ?? 0) - (arena.durationNs[slot] ?? 0);
+    const startNs = arena.startNs(slot);
+    const parentStartNs = arena.startNs(parentSlot);
+    const spareNs = arena.durationNs(parentSlot) - arena.durationNs(slot);
     return startNs < parentStartNs && spareNs >= 0 ? parentStartNs + spareNs / 2 : startNs;
   }
 
@@ -325,21 +325,21 @@ export class TraceEvaluation {
     for (let index = 0; index < sweep.length; index += 1) {
       const call = this.swept[index] ?? 0;
       const callSlot = tree.slot[call] ?? 0;
-      const callNs = arena.durationNs[callSlot] ?? 0;
+      const callNs = arena.durationNs(callSlot);
       if ((tree.firstCallee[call] ?? NONE) === NONE)
         sums.unresolvedCalls += weight * callsOf(arena, callSlot);
       const isParallel = sweep.isParallel(index);
-      if (isParallel && arena.call[callSlot] === CALL.alone) arena.call[callSlot] = CALL.beside;
+      if (isParallel && arena.call(callSlot) === CALL.alone) arena.setCall(callSlot, CALL.beside);
       const stage = sweep.stageOf(index);
-      arena.stage[callSlot] = stage + STEPS * sweep.stepsOf(stage);
+      arena.setStage(callSlot, stage + STEPS * sweep.stepsOf(stage));
       for (let span = tree.firstCallee[call] ?? NONE; span !== NONE; span = tree.nextCallee[span] ?? NONE) {
         const slot = tree.slot[span] ?? 0;
-        const edge = caller.callee(arena.service[slot] ?? 0);
+        const edge = caller.callee(arena.service(slot));
         edge.calls += weight;
         if (isParallel) edge.parallelCalls += weight;
         if (span === call) continue;
         edge.measured += 1;
-        edge.transitNs += Math.max(0, callNs - (arena.durationNs[slot] ?? 0));
+        edge.transitNs += Math.max(0, callNs - arena.durationNs(slot));
       }
     }
   }
@@ -358,10 +358,10 @@ export class TraceEvaluation {
       return;
     }
     const slot = tree.slot[head] ?? 0;
-    const [service, startNs] = [arena.service[slot] ?? 0, arena.startNs[slot] ?? 0];
+    const [service, startNs] = [arena.service(slot), arena.startNs(slot)];
     // Beginnings are compared with answers: what counts as one counts as the other.
-    target.intervals.answeredTraceBegan(startNs, service, arena.weight[slot] ?? 1);
-    const interval = target.intervals.next(startNs + (arena.durationNs[slot] ?? 0));
+    target.intervals.answeredTraceBegan(startNs, service, arena.weight(slot));
+    const interval = target.intervals.next(startNs + arena.durationNs(slot));
     this.roots.push(head);
     this.rootServices.push(interval.service(service));
     this.countFlows();
@@ -390,7 +390,7 @@ export class TraceEvaluation {
   }
 
   private serviceOf(span: number): number {
-    return this.target.arena.service[this.tree.slot[span] ?? 0] ?? 0;
+    return this.target.arena.service(this.tree.slot[span] ?? 0);
   }
 
   private startsBefore(a: number, b: number): boolean {
@@ -398,10 +398,10 @@ export class TraceEvaluation {
     const slotA = this.tree.slot[a] ?? 0;
     const slotB = this.tree.slot[b] ?? 0;
     const difference =
-      (arena.startNs[slotA] ?? 0) - (arena.startNs[slotB] ?? 0) ||
-      (arena.durationNs[slotB] ?? 0) - (arena.durationNs[slotA] ?? 0) ||
-      (arena.spanHigh[slotA] ?? 0) - (arena.spanHigh[slotB] ?? 0) ||
-      (arena.spanLow[slotA] ?? 0) - (arena.spanLow[slotB] ?? 0);
+      arena.startNs(slotA) - arena.startNs(slotB) ||
+      arena.durationNs(slotB) - arena.durationNs(slotA) ||
+      arena.spanHigh(slotA) - arena.spanHigh(slotB) ||
+      arena.spanLow(slotA) - arena.spanLow(slotB);
     return difference < 0;
   }
 
@@ -409,16 +409,16 @@ export class TraceEvaluation {
     const { arena, drops, streams } = this.target;
     const slot = this.tree.slot[root] ?? 0;
     const name = flowName(arena, slot);
-    const service = arena.service[slot] ?? 0;
+    const service = arena.service(slot);
     const flow = entry.flows.get(name) ?? this.newFlow(entry, service, name);
     if (flow === undefined) {
       countDrop(drops, "flow-limit");
       return undefined;
     }
-    const weight = arena.weight[slot] ?? 1;
-    const durationNs = arena.durationNs[slot] ?? 0;
+    const weight = arena.weight(slot);
+    const durationNs = arena.durationNs(slot);
     flow.requests += weight;
-    if (arena.error[slot] === 1) flow.errors += weight;
+    if (arena.error(slot) === 1) flow.errors += weight;
     flow.latency.add(durationNs);
     if (!flow.isAnswered && !streams.isLong(durationNs)) {
       flow.isAnswered = true;
@@ -451,20 +451,20 @@ export class TraceEvaluation {
   private countFlowCalls(flow: FlowAccumulator, root: number, weight: number): void {
     const { staged, walk } = this;
     const { firstCall, nextCall, firstCallee, nextCallee, slot } = this.tree;
-    const { call: kinds, service, stage } = this.target.arena;
+    const { arena } = this.target;
     walk[0] = root;
     for (let left = 1; left > 0;) {
       left -= 1;
       const request = walk[left] ?? 0;
-      const caller = service[slot[request] ?? 0] ?? 0;
+      const caller = arena.service(slot[request] ?? 0);
       for (let call = firstCall[request] ?? NONE; call !== NONE; call = nextCall[call] ?? NONE) {
         const callSlot = slot[call] ?? 0;
-        const kind = kinds[callSlot];
+        const kind = arena.call(callSlot);
         if (kind === CALL.unawaited) continue;
         let isFirst = true;
         for (let span = firstCallee[call] ?? NONE; span !== NONE; span = nextCallee[span] ?? NONE) {
-          const callee = service[slot[span] ?? 0] ?? 0;
-          const number = stage[callSlot] ?? NO_STAGE;
+          const callee = arena.service(slot[span] ?? 0);
+          const number = arena.stage(callSlot);
           const edge = flow.call(caller, callee);
           if (isFirst && number !== NO_STAGE)
             staged.add(edge, number & (STEPS - 1), Math.trunc(number / STEPS));
@@ -494,7 +494,7 @@ function flowName(arena: SpanArena, slot: number): string {
 
 /** Calls that a span stands for. */
 function callsOf(arena: SpanArena, slot: number): number {
-  return arena.kind[slot] === DERIVED_KIND.folded ? (arena.weight[slot] ?? 1) : 1;
+  return arena.kind(slot) === DERIVED_KIND.folded ? arena.weight(slot) : 1;
 }
 
 function grown(column: Int32Array): Int32Array {

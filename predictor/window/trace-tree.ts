@@ -106,11 +106,11 @@ export class TraceTree {
       this.request[span] = NONE;
       this.call[span] = NONE;
       this.calledBy[span] = NONE;
-      const at = this.probe(arena, arena.spanHigh[slot] ?? 0, arena.spanLow[slot] ?? 0);
+      const at = this.probe(arena, arena.spanHigh(slot), arena.spanLow(slot));
       const holder = table[at] ?? NONE;
       if (holder === NONE) table[at] = span;
       else this.settleDuplicate(arena, at, span, nameOf);
-      slot = arena.next[slot] ?? NONE;
+      slot = arena.next(slot);
     }
   }
 
@@ -158,15 +158,15 @@ export class TraceTree {
   /** Whether two spans with one id are both sides of a call: of different services, or one CLIENT and one SERVER. */
   private isOtherSide(arena: SpanArena, a: number, b: number): boolean {
     const [slotA, slotB] = [this.slot[a] ?? 0, this.slot[b] ?? 0];
-    if (arena.service[slotA] !== arena.service[slotB]) return true;
-    const [kindA, kindB] = [arena.kind[slotA] ?? 0, arena.kind[slotB] ?? 0];
+    if (arena.service(slotA) !== arena.service(slotB)) return true;
+    const [kindA, kindB] = [arena.kind(slotA), arena.kind(slotB)];
     return (isCall(kindA) && isServer(kindB)) || (isServer(kindA) && isCall(kindB));
   }
 
   /** Whether `a` is the caller's side of a call whose sides are these two. */
   private isOuter(arena: SpanArena, a: number, b: number, nameOf: (service: number) => string): boolean {
     const [slotA, slotB] = [this.slot[a] ?? 0, this.slot[b] ?? 0];
-    const [kindA, kindB] = [arena.kind[slotA] ?? 0, arena.kind[slotB] ?? 0];
+    const [kindA, kindB] = [arena.kind(slotA), arena.kind(slotB)];
     if (isCall(kindA) !== isCall(kindB)) return isCall(kindA);
     if (isServer(kindA) !== isServer(kindB)) return isServer(kindB);
     return precedes(arena, slotA, slotB, nameOf);
@@ -175,8 +175,8 @@ export class TraceTree {
   private findParents(arena: SpanArena): void {
     for (let span = 0; span < this.length; span += 1) {
       const slot = this.slot[span] ?? 0;
-      const high = arena.parentHigh[slot] ?? 0;
-      const low = arena.parentLow[slot] ?? 0;
+      const high = arena.parentHigh(slot);
+      const low = arena.parentLow(slot);
       if (high === 0 && low === 0) {
         this.parent[span] = ROOT;
         continue;
@@ -195,9 +195,9 @@ export class TraceTree {
   private sideOf(arena: SpanArena, outer: number, child: number): number {
     const inner = this.twin[outer] ?? NONE;
     if (inner === NONE) return outer;
-    const service = arena.service[this.slot[child] ?? 0];
-    const isOfOuter = service === arena.service[this.slot[outer] ?? 0];
-    return isOfOuter && service !== arena.service[this.slot[inner] ?? 0] ? outer : inner;
+    const service = arena.service(this.slot[child] ?? 0);
+    const isOfOuter = service === arena.service(this.slot[outer] ?? 0);
+    return isOfOuter && service !== arena.service(this.slot[inner] ?? 0) ? outer : inner;
   }
 
   /** Places a span after its ancestors; ancestors that lead back to themselves are left out. */
@@ -234,7 +234,7 @@ export class TraceTree {
     // Below a wait begins what was waited for.
     if (parent >= 0 && this.isWait[parent] === 1) parent = ROOT;
     this.parent[span] = parent;
-    const kind = arena.kind[this.slot[span] ?? 0] ?? 0;
+    const kind = arena.kind(this.slot[span] ?? 0);
     const found = parent < 0 ? classOfTop(kind, parent === LOST) : this.classUnder(arena, span, parent, kind);
     this.isWait[span] = found === SPAN_CLASS.wait ? 1 : 0;
     this.assign(span, found, parent);
@@ -243,17 +243,17 @@ export class TraceTree {
   private classUnder(arena: SpanArena, span: number, parent: number, kind: number): SpanClass {
     const slot = this.slot[span] ?? 0;
     const parentSlot = this.slot[parent] ?? 0;
-    const isSameService = arena.service[slot] === arena.service[parentSlot];
+    const isSameService = arena.service(slot) === arena.service(parentSlot);
     if (!isSameService || !isServer(kind))
-      return classBelow(kind, arena.kind[parentSlot] ?? 0, isSameService);
+      return classBelow(kind, arena.kind(parentSlot), isSameService);
     const request = this.request[parent] ?? NONE;
     const requestSlot = this.slot[request === NONE ? parent : request] ?? 0;
-    const endNs = (arena.startNs[requestSlot] ?? 0) + (arena.durationNs[requestSlot] ?? 0);
+    const endNs = arena.startNs(requestSlot) + arena.durationNs(requestSlot);
     return classOfOwnServer({
       isBelowCall: (this.call[parent] ?? NONE) !== NONE,
-      pods: comparedPods(arena.pod[slot] ?? NONE, arena.pod[parentSlot] ?? NONE),
-      isWork: request !== NONE && this.parent[request] === ROOT && isWork(arena.kind[requestSlot] ?? 0),
-      isOver: (arena.startNs[slot] ?? 0) > endNs,
+      pods: comparedPods(arena.pod(slot), arena.pod(parentSlot)),
+      isWork: request !== NONE && this.parent[request] === ROOT && isWork(arena.kind(requestSlot)),
+      isOver: arena.startNs(slot) > endNs,
     });
   }
 
@@ -308,7 +308,7 @@ export class TraceTree {
       const span = this.table[at] ?? NONE;
       if (span === NONE) return at;
       const slot = this.slot[span] ?? 0;
-      if (arena.spanHigh[slot] === high && arena.spanLow[slot] === low) return at;
+      if (arena.spanHigh(slot) === high && arena.spanLow(slot) === low) return at;
       at = (at + 1) & mask;
     }
   }
@@ -342,21 +342,17 @@ export class TraceTree {
 
 /** A total order of spans with the same id that does not depend on which came first. */
 function precedes(arena: SpanArena, a: number, b: number, nameOf: (service: number) => string): boolean {
-  const columns = [
-    arena.counted,
-    arena.durationNs,
-    arena.startNs,
-    arena.kind,
-    arena.error,
-    arena.parentHigh,
-    arena.parentLow,
-    arena.weight,
-  ];
-  for (const column of columns) {
-    const difference = (column[a] ?? 0) - (column[b] ?? 0);
-    if (difference !== 0) return difference > 0;
-  }
-  const names = [nameOf(arena.service[a] ?? 0), nameOf(arena.service[b] ?? 0)] as const;
+  const difference =
+    arena.counted(a) - arena.counted(b) ||
+    arena.durationNs(a) - arena.durationNs(b) ||
+    arena.startNs(a) - arena.startNs(b) ||
+    arena.kind(a) - arena.kind(b) ||
+    arena.error(a) - arena.error(b) ||
+    arena.parentHigh(a) - arena.parentHigh(b) ||
+    arena.parentLow(a) - arena.parentLow(b) ||
+    arena.weight(a) - arena.weight(b);
+  if (difference !== 0) return difference > 0;
+  const names = [nameOf(arena.service(a)), nameOf(arena.service(b))] as const;
   if (names[0] !== names[1]) return names[0] > names[1];
   return (arena.names[a] ?? "") > (arena.names[b] ?? "");
 }
