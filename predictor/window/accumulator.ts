@@ -1,4 +1,4 @@
-import { FlowEdge, FlowStages } from "./flow-stages.ts";
+import { FlowCaller, FlowEdge } from "./flow-stages.ts";
 import { LatencySketch } from "./latency-sketch.ts";
 
 /** Calls of one service to another, summed up. Counts are weighted by sampling. */
@@ -10,26 +10,33 @@ export class EdgeAccumulator {
   transitNs = 0;
 }
 
-/** More than there are numbers of services. */
-const SERVICE_NUMBERS = 2 ** 20;
-
 export class FlowAccumulator {
   readonly latency = new LatencySketch();
-  /** By caller and callee together. */
-  readonly calls = new Map<number, FlowEdge>();
-  readonly stages = new FlowStages();
+  /** By number of the service. */
+  readonly callers = new Map<number, FlowCaller>();
+  /** Calls of all callers, in the order in which they were seen first. */
+  readonly calls: FlowEdge[] = [];
   readonly services = new Set<number>();
   requests = 0;
   errors = 0;
   /** One of them took no longer than requests do that are no streams. */
   isAnswered = false;
 
-  call(caller: number, callee: number): FlowEdge {
-    const key = caller * SERVICE_NUMBERS + callee;
-    let edge = this.calls.get(key);
+  caller(service: number): FlowCaller {
+    let caller = this.callers.get(service);
+    if (caller === undefined) {
+      caller = new FlowCaller(service);
+      this.callers.set(service, caller);
+    }
+    return caller;
+  }
+
+  call(caller: FlowCaller, callee: number): FlowEdge {
+    let edge = caller.callees.get(callee);
     if (edge === undefined) {
-      edge = new FlowEdge(caller, callee, this.calls.size);
-      this.calls.set(key, edge);
+      edge = new FlowEdge(caller.number, callee, this.calls.length);
+      caller.callees.set(callee, edge);
+      this.calls.push(edge);
     }
     return edge;
   }

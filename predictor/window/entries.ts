@@ -54,7 +54,7 @@ export class Entries {
   learn({ services }: IntervalAccumulator): void {
     for (const entry of this.numbers) {
       for (const flow of services.get(entry)?.flows.values() ?? []) {
-        for (const { callee } of flow.calls.values()) this.reached.add(callee);
+        for (const { callee } of flow.calls) this.reached.add(callee);
       }
     }
   }

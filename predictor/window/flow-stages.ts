@@ -37,35 +37,43 @@ class StageBranch {
 export class StageKind {
   readonly edges: readonly FlowEdge[];
   /** Calls to each callee. */
-  readonly calls: Float64Array;
+  readonly calls: number[];
   stages = 0;
   steps = 0;
 
   constructor(edges: readonly FlowEdge[]) {
     this.edges = edges;
-    this.calls = new Float64Array(edges.length);
-  }
-
-  get caller(): number {
-    return this.edges[0]?.caller ?? 0;
+    this.calls = edges.map(() => 0);
   }
 }
 
-/** The kinds of stages of one flow. */
-export class FlowStages {
+/** A service that calls others on behalf of one flow: its calls, and the stages they are made in. */
+export class FlowCaller {
+  readonly number: number;
+  /** By number of the callee. */
+  readonly callees = new Map<number, FlowEdge>();
   readonly kinds: StageKind[] = [];
-  private readonly kindsOfCaller = new Map<number, number>();
 
-  /** @returns undefined where it would be one kind too many */
-  kind(edges: readonly FlowEdge[], count: number): StageKind | undefined {
+  constructor(number: number) {
+    this.number = number;
+  }
+
+  /** Counts a stage of different callees, the first `count` of `edges`. @param calls to each of them */
+  count(edges: readonly FlowEdge[], count: number, calls: Float64Array, steps: number, weight: number): void {
     let branch: StageBranch | undefined = edges[0]?.stages;
     for (let index = 1; index < count && branch !== undefined; index += 1) {
       branch = branch.next?.get(edges[index]?.number ?? 0);
     }
-    return branch?.kind ?? this.newKind(edges, count);
+    const kind = branch?.kind ?? this.newKind(edges, count);
+    if (kind === undefined) return;
+    kind.stages += weight;
+    kind.steps += weight * steps;
+    for (let index = 0; index < count; index += 1) {
+      kind.calls[index] = (kind.calls[index] ?? 0) + weight * (calls[index] ?? 0);
+    }
   }
 
-  /** A stage of one call, as most are. */
+  /** Counts a stage of one call, as most are. */
   countAlone(edge: FlowEdge, weight: number): void {
     const kind = edge.stages.kind ?? this.newKind([edge], 1);
     if (kind === undefined) return;
@@ -74,14 +82,15 @@ export class FlowStages {
     kind.calls[0] = (kind.calls[0] ?? 0) + weight;
   }
 
+  /** @returns undefined where it would be one kind too many */
   private newKind(edges: readonly FlowEdge[], count: number): StageKind | undefined {
     const [first] = edges;
-    const known = first === undefined ? MOST_KINDS_OF_CALLER : (this.kindsOfCaller.get(first.caller) ?? 0);
-    if (first === undefined || known >= MOST_KINDS_OF_CALLER || count > MOST_CALLEES) return undefined;
-    this.kindsOfCaller.set(first.caller, known + 1);
+    if (first === undefined || this.kinds.length >= MOST_KINDS_OF_CALLER || count > MOST_CALLEES)
+      return undefined;
     const kind = new StageKind(edges.slice(0, count));
     let branch = first.stages;
-    for (const { number } of kind.edges.slice(1)) {
+    for (let index = 1; index < count; index += 1) {
+      const number = edges[index]?.number ?? 0;
       branch.next ??= new Map();
       const next = branch.next.get(number) ?? new StageBranch();
       branch.next.set(number, next);
@@ -93,7 +102,7 @@ export class FlowStages {
   }
 }
 
-/** The calls of one request on their way into the stages of a flow. One instance is reused for request after request. */
+/** The calls of one request on their way into the stages of their caller. One instance is reused for request after request. */
 export class StagedCalls {
   private length = 0;
   private apart = 0;
@@ -120,32 +129,24 @@ export class StagedCalls {
   }
 
   /** Counts the stages of the request, and begins the next request. */
-  flush(stages: FlowStages, weight: number): void {
+  flush(caller: FlowCaller, weight: number): void {
     const { edges, keys, length } = this;
+    if (length === 0) return;
     const only = edges[0];
-    if (length === 1 && only !== undefined) {
-      this.length = 0;
-      this.apart = 0;
-      stages.countAlone(only, weight);
-      return;
-    }
-    this.sort();
     this.length = 0;
     this.apart = 0;
+    if (length === 1 && only !== undefined) {
+      caller.countAlone(only, weight);
+      return;
+    }
+    this.sort(length);
     for (let from = 0; from < length;) {
       const stage = Math.floor((keys[from] ?? 0) / EDGE_NUMBERS);
       const behind = (stage + 1) * EDGE_NUMBERS;
       let to = from + 1;
       while (to < length && (keys[to] ?? 0) < behind) to += 1;
-      const callees = this.gather(from, to);
-      const kind = stages.kind(this.callees, callees);
-      if (kind !== undefined) {
-        kind.stages += weight;
-        kind.steps += weight * (stage % 2 === 0 ? (this.steps[stage / 2] ?? 1) : 1);
-        for (let index = 0; index < callees; index += 1) {
-          kind.calls[index] = (kind.calls[index] ?? 0) + weight * (this.calls[index] ?? 0);
-        }
-      }
+      const steps = stage % 2 === 0 ? (this.steps[stage / 2] ?? 1) : 1;
+      caller.count(this.callees, this.gather(from, to), this.calls, steps, weight);
       from = to;
     }
   }
@@ -177,10 +178,10 @@ export class StagedCalls {
   }
 
   /** Most requests make few calls, so each is inserted at its place; a long list is sorted as a whole. */
-  private sort(): void {
-    const { edges, keys, length } = this;
+  private sort(length: number): void {
+    const { edges, keys } = this;
     if (length > FEW) {
-      this.sortMany();
+      this.sortMany(length);
       return;
     }
     for (let index = 1; index < length; index += 1) {
@@ -197,14 +198,14 @@ export class StagedCalls {
     }
   }
 
-  private sortMany(): void {
+  private sortMany(length: number): void {
     const byNumber = new Map<number, FlowEdge>();
-    for (let index = 0; index < this.length; index += 1) {
+    for (let index = 0; index < length; index += 1) {
       const edge = this.edges[index];
       if (edge !== undefined) byNumber.set(edge.number, edge);
     }
-    this.keys.subarray(0, this.length).sort();
-    this.edges = Array.from(this.keys.subarray(0, this.length), (key) =>
+    this.keys.subarray(0, length).sort();
+    this.edges = Array.from(this.keys.subarray(0, length), (key) =>
       byNumber.get(key % EDGE_NUMBERS),
     ).filter((edge) => edge !== undefined);
   }

@@ -106,7 +106,7 @@ export class NameRoom {
         for (const callee of sums.callees.keys()) held.add(callee);
         for (const flow of flowsOf(sums)) {
           for (const each of flow.services) held.add(each);
-          for (const { callee, caller } of flow.calls.values()) held.add(caller).add(callee);
+          for (const { callee, caller } of flow.calls) held.add(caller).add(callee);
         }
       }
     }

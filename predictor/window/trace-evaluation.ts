@@ -456,7 +456,8 @@ export class TraceEvaluation {
     for (let left = 1; left > 0;) {
       left -= 1;
       const request = walk[left] ?? 0;
-      const caller = arena.service(slot[request] ?? 0);
+      if ((firstCall[request] ?? NONE) === NONE) continue;
+      const caller = flow.caller(arena.service(slot[request] ?? 0));
       for (let call = firstCall[request] ?? NONE; call !== NONE; call = nextCall[call] ?? NONE) {
         const callSlot = slot[call] ?? 0;
         const kind = arena.call(callSlot);
@@ -476,7 +477,7 @@ export class TraceEvaluation {
           left += 1;
         }
       }
-      staged.flush(flow.stages, weight);
+      staged.flush(caller, weight);
     }
   }
 

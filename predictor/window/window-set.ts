@@ -244,49 +244,54 @@ function flowWindow(
 /** Ordered by caller, then callees; the most frequent ones of each caller. */
 function flowStages(
   { services }: WindowSetInput,
-  accumulator: FlowAccumulator,
+  { callers }: FlowAccumulator,
   requests: ReadonlyMap<number, number>,
   places: readonly number[],
 ): FlowStage[] {
   const inPlace = inOrder(places);
-  return mostFrequent(accumulator.stages.kinds)
-    .map(({ caller, calls, edges, stages, steps }) => {
-      const each = edges.map(({ callee }, index) => ({ callee, calls: (calls[index] ?? 0) / stages }));
-      each.sort((a, b) => inPlace(a.callee, b.callee));
-      return { caller, each, perRequest: stages / (requests.get(caller) ?? stages), steps: steps / stages };
-    })
-    .sort((a, b) => inPlace(a.caller, b.caller) || byCallees(a.each, b.each, inPlace))
-    .map(({ caller, each, perRequest, steps }) => ({
-      caller: services.nameOf(caller),
-      perRequest,
-      steps: Math.max(1, steps),
-      calls: each.map(({ callee, calls }) => ({ callee: services.nameOf(callee), calls })),
-    }));
-}
-
-function mostFrequent(kinds: readonly StageKind[]): StageKind[] {
-  const listed = new Map<number, number>();
-  const isListed = ({ caller }: StageKind): boolean => {
-    const count = (listed.get(caller) ?? 0) + 1;
-    listed.set(caller, count);
-    return count <= MAX_STAGES_OF_CALLER;
-  };
-  const sorted = [...kinds].sort((a, b) => b.stages - a.stages);
-  return sorted.filter((kind) => isListed(kind)).slice(0, MAX_FLOW_STAGES);
-}
-
-function byCallees(
-  a: readonly { readonly callee: number }[],
-  b: readonly { readonly callee: number }[],
-  inPlace: (a: number, b: number) => number,
-): number {
-  for (const [index, { callee }] of a.entries()) {
-    const other = b[index];
-    if (other === undefined) return 1;
-    const order = inPlace(callee, other.callee);
-    if (order !== 0) return order;
+  const listed: FlowStage[] = [];
+  for (const { kinds, number } of [...callers.values()].sort((a, b) => inPlace(a.number, b.number))) {
+    const caller = services.nameOf(number);
+    const reached = requests.get(number);
+    for (const { each, kind } of mostFrequent(kinds, inPlace)) {
+      if (listed.length === MAX_FLOW_STAGES) return listed;
+      listed.push({
+        caller,
+        perRequest: kind.stages / (reached ?? kind.stages),
+        steps: Math.max(1, kind.steps / kind.stages),
+        calls: each.map((index) => ({
+          callee: services.nameOf(kind.edges[index]?.callee ?? 0),
+          calls: (kind.calls[index] ?? 0) / kind.stages,
+        })),
+      });
+    }
   }
-  return a.length - b.length;
+  return listed;
+}
+
+/** The most frequent kinds of stages of one caller, in the order of their callees; with places of the callees in that order. */
+function mostFrequent(
+  kinds: readonly StageKind[],
+  inPlace: (a: number, b: number) => number,
+): { readonly kind: StageKind; readonly each: readonly number[] }[] {
+  const most =
+    kinds.length <= MAX_STAGES_OF_CALLER
+      ? kinds
+      : kinds.toSorted((a, b) => b.stages - a.stages).slice(0, MAX_STAGES_OF_CALLER);
+  const calleeOf = (kind: StageKind, index = 0): number => kind.edges[index]?.callee ?? 0;
+  const ordered = most.map((kind) => {
+    const each = kind.edges.map((_, index) => index);
+    return { kind, each: each.sort((a, b) => inPlace(calleeOf(kind, a), calleeOf(kind, b))) };
+  });
+  return ordered.sort((a, b) => {
+    for (const [rank, index] of a.each.entries()) {
+      const other = b.each[rank];
+      if (other === undefined) return 1;
+      const order = inPlace(calleeOf(a.kind, index), calleeOf(b.kind, other));
+      if (order !== 0) return order;
+    }
+    return a.each.length - b.each.length;
+  });
 }
 
 /** Ordered by caller, then callee. */
@@ -297,7 +302,7 @@ function flowCalls(
   places: readonly number[],
 ): FlowCall[] {
   const place = (service: number): number => places[service] ?? 0;
-  let edges = [...accumulator.calls.values()];
+  let edges = [...accumulator.calls];
   if (edges.length > MAX_FLOW_CALLS) {
     onCalleesLeftOut(edges.length - MAX_FLOW_CALLS);
     edges = edges.sort((a, b) => b.calls - a.calls).slice(0, MAX_FLOW_CALLS);
@@ -314,7 +319,7 @@ function flowCalls(
 /** Requests of the flow that reached each service: every call that was waited for is one, and the first ones at the entry. */
 function requestsReached({ calls, requests }: FlowAccumulator, entry: number): ReadonlyMap<number, number> {
   const reached = new Map([[entry, requests]]);
-  for (const edge of calls.values()) reached.set(edge.callee, (reached.get(edge.callee) ?? 0) + edge.calls);
+  for (const edge of calls) reached.set(edge.callee, (reached.get(edge.callee) ?? 0) + edge.calls);
   return reached;
 }
 
