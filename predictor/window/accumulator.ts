@@ -1,5 +1,6 @@
 import { FlowCaller, FlowEdge } from "./flow-stages.ts";
-import { LatencySketch } from "./latency-sketch.ts";
+import { LatencySketch, bucketOf } from "./latency-sketch.ts";
+import { NO_POD } from "./span-arena.ts";
 
 /** Calls of one service to another, summed up. Counts are weighted by sampling. */
 export class EdgeAccumulator {
@@ -47,7 +48,6 @@ const MOST_PODS = 200;
 
 /** Requests of one service in one interval. `requests` and `errors` are weighted by sampling. */
 export class ServiceAccumulator {
-  readonly own = new LatencySketch();
   readonly response = new LatencySketch();
   /** Own latency by number of the pod. */
   readonly pods = new Map<number, LatencySketch>();
@@ -59,6 +59,8 @@ export class ServiceAccumulator {
   errors = 0;
   /** Calls of which no span of the called service is known. */
   unresolvedCalls = 0;
+  /** Own latency of requests whose pod is not told apart. */
+  private readonly podless = new LatencySketch();
   private others: ServiceAccumulator | undefined;
 
   /** What is kept apart from its requests: work that nobody asked for, with its flows, and what streams left unanswered. */
@@ -70,15 +72,31 @@ export class ServiceAccumulator {
     return this.others !== undefined;
   }
 
-  record(responseNs: number, ownNs: number, weight: number, failed: boolean): void {
-    this.requests += weight;
-    if (failed) this.errors += weight;
-    this.response.add(responseNs);
-    this.own.add(ownNs);
+  /** Own latency of all requests. */
+  get own(): LatencySketch {
+    const parts = [this.podless, ...this.pods.values()].filter(({ count }) => count > 0);
+    const [only] = parts;
+    if (parts.length <= 1) return only ?? this.podless;
+    const all = new LatencySketch();
+    for (const part of parts) all.merge(part);
+    return all;
   }
 
-  /** Own latency of a pod; undefined where the service has as many pods as are told apart, without it. */
-  pod(pod: number): LatencySketch | undefined {
+  /**
+   * @param pod number of the pod, or `NO_POD`
+   * @returns whether its pod is told apart, if it has one: no further one is where the service has as many as are
+   */
+  record(responseNs: number, ownNs: number, weight: number, failed: boolean, pod: number): boolean {
+    this.requests += weight;
+    if (failed) this.errors += weight;
+    const bucket = bucketOf(responseNs);
+    this.response.put(responseNs, bucket);
+    const sketch = pod === NO_POD ? this.podless : this.pod(pod);
+    (sketch ?? this.podless).put(ownNs, ownNs === responseNs ? bucket : bucketOf(ownNs));
+    return sketch !== undefined;
+  }
+
+  private pod(pod: number): LatencySketch | undefined {
     let sketch = this.pods.get(pod);
     if (sketch === undefined && this.pods.size < MOST_PODS) {
       sketch = new LatencySketch();

@@ -6,12 +6,12 @@ export const SKETCH_RELATIVE_ERROR = 0.01;
 const GAMMA = (1 + SKETCH_RELATIVE_ERROR) / (1 - SKETCH_RELATIVE_ERROR);
 const BUCKETS_PER_LOG = 1 / Math.log(GAMMA);
 const SECONDS_PER_NS = 1e-9;
-const MARGIN_BUCKETS = 16;
+const MARGIN_BUCKETS = 32;
 
 /**
  * Histogram of durations with logarithmic buckets of relative width: DDSketch (Masson, Rim and Lee, VLDB 2019, Eq. 1-3)
  * with γ = (1+α)/(1−α), α = 1 %. A quantile is within 1 % of the true one for any distribution; count, mean, least and
- * greatest are exact. Buckets are only kept between the least and the greatest value: two decades take 230 of them.
+ * greatest are exact. Buckets are only kept around the least and the greatest value: two decades take 230 of them.
  */
 export class LatencySketch {
   count = 0;
@@ -25,6 +25,11 @@ export class LatencySketch {
 
   /** @param durationNs finite, not negative */
   add(durationNs: number): void {
+    this.put(durationNs, bucketOf(durationNs));
+  }
+
+  /** As {@link add}, of a duration whose bucket is known: see {@link bucketOf}. */
+  put(durationNs: number, bucket: number): void {
     this.count += 1;
     this.sumNs += durationNs;
     if (durationNs < this.minNs) this.minNs = durationNs;
@@ -33,13 +38,27 @@ export class LatencySketch {
       this.zeros += 1;
       return;
     }
-    const bucket = Math.ceil(Math.log(durationNs) * BUCKETS_PER_LOG);
     let at = bucket - this.first;
     if (at < 0 || at >= this.buckets.length) {
       this.cover(bucket);
       at = bucket - this.first;
     }
     this.buckets[at] = (this.buckets[at] ?? 0) + 1;
+  }
+
+  /** Adds all that another one holds. */
+  merge(other: LatencySketch): void {
+    this.count += other.count;
+    this.sumNs += other.sumNs;
+    this.minNs = Math.min(this.minNs, other.minNs);
+    this.maxNs = Math.max(this.maxNs, other.maxNs);
+    this.zeros += other.zeros;
+    if (other.buckets.length === 0) return;
+    this.cover(other.first);
+    this.cover(other.first + other.buckets.length - 1);
+    const shift = other.first - this.first;
+    for (const [index, count] of other.buckets.entries())
+      this.buckets[shift + index] = (this.buckets[shift + index] ?? 0) + count;
   }
 
   /** The value that the share `quantile` [0, 1] of durations does not exceed (nearest rank), ns. 0 when empty. */
@@ -92,13 +111,20 @@ export class LatencySketch {
     return Math.min(this.maxNs, Math.max(this.minNs, middle));
   }
 
+  /** Makes a place for a bucket, with room for others on its side. */
   private cover(bucket: number): void {
-    const empty = this.buckets.length === 0;
-    const low = empty ? bucket - MARGIN_BUCKETS : Math.min(this.first, bucket - MARGIN_BUCKETS);
-    const end = empty ? bucket : Math.max(this.first + this.buckets.length, bucket + 1);
-    const wider = new Uint32Array(Math.max(end, bucket + MARGIN_BUCKETS) - low);
-    if (!empty) wider.set(this.buckets, this.first - low);
+    const { buckets, first } = this;
+    const end = first + buckets.length;
+    if (bucket >= first && bucket < end) return;
+    const isEmpty = buckets.length === 0;
+    const margin = Math.max(MARGIN_BUCKETS, buckets.length >> 1);
+    const low = isEmpty || bucket < first ? bucket - margin : first;
+    const wider = new Uint32Array((isEmpty || bucket >= end ? bucket + margin : end) - low);
+    wider.set(buckets, isEmpty ? 0 : first - low);
     this.first = low;
     this.buckets = wider;
   }
 }
+
+/** The bucket of a duration of 1 ns or more; below that there is none, and the result means nothing. */
+export const bucketOf = (durationNs: number): number => Math.ceil(Math.log(durationNs) * BUCKETS_PER_LOG);

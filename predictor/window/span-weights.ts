@@ -70,7 +70,7 @@ export class SpanWeights {
   /** Of a span that does not say. */
   private readonly assumed: number;
   /** By number of the service. */
-  private readonly seen = new Map<number, SeenWeights>();
+  private readonly seen: (SeenWeights | undefined)[] = [];
 
   constructor({
     assumedSamplingRatio,
@@ -97,12 +97,9 @@ export class SpanWeights {
    */
   believed(service: number, said: number, isRequest: boolean, nowMs: number): number {
     const weight = Math.min(MAX_ADJUSTED_COUNT, said);
-    const kind = Math.floor(Math.log2(weight));
-    let seen = this.seen.get(service);
-    if (seen === undefined) {
-      seen = new SeenWeights(nowMs);
-      this.seen.set(service, seen);
-    }
+    const kind = weight < 2 ? 0 : Math.floor(Math.log2(weight));
+    if (kind === 0 && !isRequest) return weight;
+    const seen = (this.seen[service] ??= new SeenWeights(nowMs));
     if (isRequest) seen.note(kind, weight, nowMs);
     if (kind === 0) return weight;
     const total = seen.atLeast(0);
@@ -115,7 +112,7 @@ export class SpanWeights {
 
   /** Forgets a service whose number is given to another one. */
   forget(service: number): void {
-    this.seen.delete(service);
+    this.seen[service] = undefined;
   }
 
   private isBelieved(kind: number, count: number, total: number): boolean {

@@ -206,8 +206,9 @@ export class TraceEvaluation {
     const weight = arena.weight(slot);
     const durationNs = arena.durationNs(slot);
     const ownNs = Math.min(durationNs, Math.max(0, durationNs - this.sweepCalls(span)));
-    sums.record(durationNs, ownNs, weight, arena.error(slot) === 1);
-    this.countPod(sums, podNumber(arena.pod(slot)), ownNs);
+    const isError = arena.error(slot) === 1;
+    if (!sums.record(durationNs, ownNs, weight, isError, podNumber(arena.pod(slot))))
+      countDrop(this.target.drops, "pod-limit");
     this.countCalls(service, sums, weight);
     if (!this.beginsFlow(span)) return;
     this.roots.push(span);
@@ -248,13 +249,6 @@ export class TraceEvaluation {
       above = caller === NONE ? LOST : (parent[caller] ?? LOST);
     }
     return false;
-  }
-
-  private countPod(service: ServiceAccumulator, pod: number, ownNs: number): void {
-    if (pod === NO_POD) return;
-    const sketch = service.pod(pod);
-    if (sketch === undefined) countDrop(this.target.drops, "pod-limit");
-    else sketch.add(ownNs);
   }
 
   /** Once for each request that begins a flow, ended or not. */

@@ -1,5 +1,6 @@
 const MAX_CACHED_BYTES = 128;
-const PLACES = 4_096;
+/** Twice the names of services and pods of a large cluster. */
+const PLACES = 2 ** 14;
 
 interface Place {
   readonly bytes: Uint8Array;
