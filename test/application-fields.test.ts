@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { Application } from "@tradewind/core/contract/application.ts";
 import type { WORKLOAD_KINDS } from "@tradewind/core/contract/application.ts";
-import { decide as guarded } from "@tradewind/exporter/decide/decide.ts";
+import { decideWish } from "./exporter/decide-wish.ts";
 import { Brownouts } from "@tradewind/exporter/decide/brownout/brownouts.ts";
 import { seeBrownouts } from "@tradewind/exporter/decide/brownout/sight.ts";
 import { calendarsBy } from "@tradewind/exporter/decide/calendar/calendars.ts";
@@ -61,7 +61,9 @@ function decided(application: Application, at = NOON_MS): unknown {
     calendarsOf: calendarsBy(find),
     modeOf: () => modeOf(plan, "shop", application),
   };
-  const decision = guarded(wish, plan, { exporterStartedAtMs: 0 }, rules, { ...(approval && { approval }) });
+  const decision = decideWish(wish, plan, { exporterStartedAtMs: 0 }, rules, {
+    ...(approval && { approval }),
+  });
   if ("refusal" in decision) return decision;
   const { actions, final } = decision.record;
   const entry = bookEntry(decision.record, 0);
@@ -114,7 +116,7 @@ function browned(application: Application): unknown {
       room,
     };
     const own = [wish("search", 20, 0.5), wish("frontend", 22, 2)].map((each) => {
-      const decision = guarded(each, header, { exporterStartedAtMs: 0 }, rules);
+      const decision = decideWish(each, header, { exporterStartedAtMs: 0 }, rules);
       if ("refusal" in decision) throw new Error("refused");
       return bookEntry(decision.record, 0);
     });

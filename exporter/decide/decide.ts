@@ -1,9 +1,10 @@
 import type { CalendarLimit } from "@tradewind/core/contract/calendar.ts";
 import type { Allocation, ApplicationMode, Plan, Wish } from "@tradewind/core/contract/plan.ts";
 import type { DecisionRecord, GuardLimits } from "@tradewind/core/contract/recommendation.ts";
-import type { Reason } from "@tradewind/core/contract/reason.ts";
 import { contentHash } from "@tradewind/core/values/hash.ts";
 import { guard } from "./guard/guard.ts";
+import type { GuardRefusal } from "./guard/guard.ts";
+import type { GuardContext } from "./guard/step.ts";
 
 /** What stays the same for all decisions of one exporter. */
 export interface DecisionRules {
@@ -60,27 +61,27 @@ export type SharedContext = Pick<
 >;
 
 /** A wish that led to no decision. */
-export interface Refusal {
+export interface Refusal extends GuardRefusal {
   readonly namespace: string;
   readonly service: string;
-  readonly step: string;
-  readonly reason: Reason;
 }
 
-export type Decision = { readonly record: DecisionRecord } | { readonly refusal: Refusal };
+export type Decision =
+  | { readonly record: DecisionRecord; readonly refusal?: never }
+  | { readonly refusal: Refusal; readonly record?: never };
 
 /**
- * Turns a wish into a decision. The time of the decision is the time of the plan, not of its arrival, so that two
+ * All that the guard reads of a wish. The time of the decision is the time of the plan, not of its arrival, so that two
  * exporters that read the same plan at different moments decide the same.
  * @param shared what the decision reads of other services, of other decisions and of people
  */
-export function decide(
+export function contextOf(
   wish: Wish,
   plan: PlanHeader,
   past: DecisionPast,
   rules: DecisionRules,
   shared: SharedContext = {},
-): Decision {
+): GuardContext {
   const decidedAtMs = plan.plannedAtMs;
   const calendars =
     past.kept === undefined
@@ -93,7 +94,9 @@ export function decide(
       ? "observe"
       : (rules.modeOf?.(plan, wish.namespace) ?? plan.mode ?? "act");
   const previous = isStart(past, wish, mode) ? past.previous : undefined;
-  const context: DecisionRecord["context"] = {
+  return {
+    wish,
+    decidedAtMs,
     ...(previous === undefined
       ? {}
       : {
@@ -111,9 +114,14 @@ export function decide(
     ...(calendars.length > 0 && { calendars }),
     ...shared,
   };
+}
+
+/** Takes the steps of the guard, and writes down what they read and did. */
+export function decide(given: GuardContext, plan: PlanHeader, rules: DecisionRules): Decision {
+  const { decidedAtMs, wish, ...context } = given;
   const { namespace, service } = wish;
-  const outcome = guard({ ...context, wish, decidedAtMs });
-  if (outcome.refusal !== undefined) return { refusal: { namespace, service, ...outcome.refusal } };
+  const { actions, final, refusal } = guard(given);
+  if (refusal !== undefined) return { refusal: { namespace, service, ...refusal } };
   return {
     record: {
       id: decisionId(wish, plan, rules),
@@ -124,8 +132,8 @@ export function decide(
       validUntilMs: validUntilMs(wish, decidedAtMs, rules.staleAfterSeconds),
       wish,
       context,
-      actions: outcome.actions,
-      final: outcome.final,
+      actions,
+      final,
     },
   };
 }

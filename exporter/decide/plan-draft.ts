@@ -1,6 +1,7 @@
 import type { PlanDisruptions } from "@tradewind/core/contract/plan.ts";
 import type { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
 import type { Refusal } from "./decide.ts";
+import type { GuardContext } from "./guard/step.ts";
 import type { ServiceSight } from "./rollback/watch.ts";
 import type { BookEntry } from "../keep/book-entry.ts";
 
@@ -19,6 +20,7 @@ export function isOf({ recommendation }: BookEntry, scope: Scope): boolean {
 export const nothingNew = (scope: Scope, disruptions: readonly PlanDisruptions[] = []): PlanDraft => ({
   scope,
   disruptions: new Map(disruptions.map(({ service, ...rest }) => [service, rest])),
+  contexts: new Map(),
   entries: new Map(),
   refusals: new Map(),
   approvals: new Map(),
@@ -32,6 +34,8 @@ export interface PlanDraft {
   readonly scope: Scope;
   /** What PodDisruptionBudgets allow, by service. */
   readonly disruptions: ReadonlyMap<string, Omit<PlanDisruptions, "service">>;
+  /** What the guard reads of each service that it does not refuse. */
+  readonly contexts: Map<string, GuardContext>;
   readonly entries: Map<string, BookEntry>;
   readonly refusals: Map<string, Refusal>;
   /** Records of services whose large changes wait for a person. */

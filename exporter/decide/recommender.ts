@@ -1,25 +1,19 @@
 import type { Clock } from "@tradewind/core/process/clock.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
-import { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
 import type { Allocation, Plan } from "@tradewind/core/contract/plan.ts";
 import type { Reason } from "@tradewind/core/contract/reason.ts";
 import { Turns } from "@tradewind/core/process/turns.ts";
-import { decide } from "./decide.ts";
-import type {
-  DecisionPast,
-  DecisionRules,
-  KeptConfiguration,
-  PlanHeader,
-  Refusal,
-  SharedContext,
-} from "./decide.ts";
+import { contextOf, decide } from "./decide.ts";
+import type { DecisionPast, DecisionRules, KeptConfiguration, PlanHeader, Refusal } from "./decide.ts";
 import type { ChangeQueue } from "./approval/change-queue.ts";
 import { EVERYTHING, isOf, keyOf, nothingNew } from "./plan-draft.ts";
 import type { PlanDraft, Scope } from "./plan-draft.ts";
 import { lifeOf, rowsAfter } from "./served-rows.ts";
 import { decisionEvents } from "../keep/journal/events.ts";
 import type { JournalKeeper } from "../keep/journal/keeper.ts";
-import { PlanWide } from "./plan-wide.ts";
+import { refusalOf } from "./guard/guard.ts";
+import type { GuardContext } from "./guard/step.ts";
+import { PlanFacts } from "./plan-facts.ts";
 import { serviceSight } from "./rollback/rollbacks.ts";
 import { forEachInSlices } from "../keep/slices.ts";
 import { readWish } from "../plans/read-plan.ts";
@@ -117,12 +111,12 @@ export class Recommender {
    */
   readonly #predictors = new Map<string, Followed>();
   #savedRevision = 0;
-  readonly #planWide: PlanWide;
+  readonly #planFacts: PlanFacts;
 
   constructor(book: DecisionBook, rules: RecommenderRules, edges: RecommenderEdges) {
     this.book = book;
     this.#rules = rules;
-    this.#planWide = new PlanWide(rules.applicationOf ?? (() => undefined));
+    this.#planFacts = new PlanFacts(rules.applicationOf ?? (() => undefined));
     this.#keeper = edges.keeper;
     this.#changes = edges.changes;
     this.#journal = edges.journal;
@@ -154,7 +148,7 @@ export class Recommender {
       }),
     );
     for (const { brownout, recommendation } of this.book.entries())
-      if (brownout !== undefined) this.#planWide.recall(recommendation, brownout);
+      if (brownout !== undefined) this.#planFacts.recall(recommendation, brownout);
     await this.#serve(rowsAfter(nothingNew(EVERYTHING), this.book, this.#refusals));
     return records.length;
   }
@@ -213,7 +207,7 @@ export class Recommender {
       const scope = { name, namespace };
       this.#refusals.delete(keyOf(scope));
       this.#predictors.delete(keyOf(scope));
-      this.#planWide.forget(scope);
+      this.#planFacts.forget(scope);
       this.book.forget((entry) => isOf(entry, scope));
       const draft = nothingNew(EVERYTHING);
       await this.#keeper.save(this.#stateAfter(draft), this.#patienceMs);
@@ -226,12 +220,12 @@ export class Recommender {
     this.#follow(plan.header.predictorStartedAtMs, scope);
     await this.#saveChanges();
     await this.#inSlices(plan.wishes, (value) => this.#take(value, plan, draft));
-    const events = await this.#planWide.see(plan.header, draft, {
+    const events = await this.#planFacts.add(plan.header, draft, {
       book: this.book,
       isValid: (entry) => this.isValid(entry, this.#clock.monotonicMs()),
-      decideAgain: (entry, more) => this.#decideAgain(entry, plan, draft, more),
       inSlices: async (items, visit) => this.#inSlices(items, visit),
     });
+    await this.#inSlices(draft.contexts, ([key, context]) => this.#decide(key, context, plan, draft));
     for (const { step } of draft.refusals.values()) if (step !== CONTRACT) this.#counter.guardRefusal(step);
     for (const { guard } of draft.entries.values()) {
       for (const { step } of guard) this.#counter.guardAction(step);
@@ -305,10 +299,10 @@ export class Recommender {
       this.#counter.wishRejected();
       return;
     }
-    const same = draft.entries.get(key);
+    const same = draft.contexts.get(key);
     if (same !== undefined) {
       this.#counter.wishRejected();
-      if (same.wished.replicas >= wish.allocation.replicas) return;
+      if (same.wish.allocation.replicas >= wish.allocation.replicas) return;
     }
     draft.sights.set(service, serviceSight(wish));
     draft.complete &&= wish.observed.complete;
@@ -318,43 +312,23 @@ export class Recommender {
     const past = this.#past(before, plan, scope);
     const approval = this.#queue?.contextOf(header, wish, before, past.kept?.approval);
     const disruptions = draft.disruptions.get(service);
-    const decision = decide(wish, header, past, this.#rules, {
-      ...this.#planWide.of(header, wish, before),
+    const context = contextOf(wish, header, past, this.#rules, {
+      ...this.#planFacts.standing(header, wish, before),
       ...(disruptions && { disruptions }),
       ...(approval && { approval }),
     });
-    if ("refusal" in decision) {
-      draft.refusals.set(key, decision.refusal);
-    } else {
-      draft.entries.set(key, bookEntry(decision.record, madeMs));
-      if (approval !== undefined) draft.approvals.set(key, decision.record);
+    const refusal = refusalOf(context);
+    if (refusal === undefined) {
+      draft.contexts.set(key, context);
       draft.refusals.delete(key);
-    }
+    } else draft.refusals.set(key, { namespace, service, ...refusal });
   }
 
-  #decideAgain(
-    { json, recommendation: { namespace, service } }: BookEntry,
-    plan: TakenPlan,
-    draft: PlanDraft,
-    more: SharedContext,
-  ): void {
-    const { header, madeMs } = plan;
-    const key = bookKey(namespace, service);
-    const { context, wish } = DecisionRecord.parse(JSON.parse(json));
-    const { approval, brownout, disruptions, madeRoom, rollback } = context;
-    const past = this.#past(this.book.get(namespace, service), plan, draft.scope);
-    const shared = {
-      ...(brownout && { brownout }),
-      ...(madeRoom && { madeRoom }),
-      ...(disruptions && { disruptions }),
-      ...(rollback && { rollback }),
-      ...(approval && { approval }),
-      ...more,
-    };
-    const decision = decide(wish, header, past, this.#rules, shared);
-    if ("refusal" in decision) return;
-    draft.entries.set(key, bookEntry(decision.record, madeMs));
-    if (approval !== undefined) draft.approvals.set(key, decision.record);
+  #decide(key: string, context: GuardContext, { header, madeMs }: TakenPlan, draft: PlanDraft): void {
+    const { record } = decide(context, header, this.#rules);
+    if (record === undefined) return;
+    draft.entries.set(key, bookEntry(record, madeMs));
+    if (record.context.approval !== undefined) draft.approvals.set(key, record);
   }
 
   /** What was decided in a silence stands until it expires where the plan from before the silence is given again. */

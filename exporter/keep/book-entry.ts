@@ -1,4 +1,4 @@
-import type { Allocation, ApplicationMode, Plan } from "@tradewind/core/contract/plan.ts";
+import type { Allocation, ApplicationMode, Plan, Wish } from "@tradewind/core/contract/plan.ts";
 import type {
   Brownout,
   DecisionRecord,
@@ -51,6 +51,11 @@ export interface BookEntry {
   readonly json: string;
 }
 
+/** A service beside the others of its namespace: what it asks for, what runs of it, and its latency. */
+export type ServiceNeed = Pick<BookEntry, "asked" | "mode" | "routeSeverity" | "running" | "severity"> & {
+  readonly recommendation: Pick<Recommendation, "application" | "namespace" | "service">;
+};
+
 /** Names a service; neither part can hold a line break. */
 export const bookKey = (namespace: string, service: string): string => `${namespace}\n${service}`;
 
@@ -83,11 +88,7 @@ export function bookEntry(record: DecisionRecord, decidedMs: number | undefined)
     answered: answeredReplicas(record),
     wished: record.wish.allocation,
     asked: record.actions.find(({ step }) => step === "room")?.before.replicas ?? record.final.replicas,
-    running: record.wish.observed.replicasWanted ?? record.wish.observed.replicasReady,
-    severity: record.wish.evidence["tailOverObjective"] ?? 0,
-    routeSeverity: record.wish.observed.complete
-      ? (record.wish.evidence["routeOverObjective"] ?? 0)
-      : undefined,
+    ...measuredOf(record.wish),
     brownout: record.context.brownout,
     observed: observedBefore(record),
     rollback: record.context.rollback,
@@ -106,6 +107,16 @@ export function bookEntry(record: DecisionRecord, decidedMs: number | undefined)
     json: JSON.stringify(record),
   };
 }
+
+/** What a wish says of what runs, and of its latency. */
+export const measuredOf = ({
+  evidence,
+  observed,
+}: Wish): Pick<BookEntry, "routeSeverity" | "running" | "severity"> => ({
+  running: observed.replicasWanted ?? observed.replicasReady,
+  severity: evidence["tailOverObjective"] ?? 0,
+  routeSeverity: observed.complete ? (evidence["routeOverObjective"] ?? 0) : undefined,
+});
 
 function observedBefore({ context, wish }: DecisionRecord): Partial<Allocation> {
   const { baseMemoryBytes, runningCpuCores } = wish.evidence;

@@ -5,7 +5,7 @@ import type { Plan, PlanRoom } from "@tradewind/core/contract/plan.ts";
 import type { RoomShare } from "@tradewind/core/contract/recommendation.ts";
 import type { QuotaAmounts } from "@tradewind/core/contract/workload.ts";
 import type { PodSizes } from "../quota/claims.ts";
-import type { BookEntry } from "../../keep/book-entry.ts";
+import type { ServiceNeed } from "../../keep/book-entry.ts";
 import type { Brownouts, BrownoutSight, SpareSight } from "./brownouts.ts";
 import type { Starved } from "./choose.ts";
 
@@ -13,8 +13,8 @@ export interface NamespaceSight {
   readonly header: Pick<Plan, "application" | "namespace" | "plannedAtMs" | "room"> &
     Partial<Pick<Plan, "objective">>;
   /** Decisions of the plan, and those in force of other applications of the namespace that act. */
-  readonly own: readonly BookEntry[];
-  readonly others: readonly BookEntry[];
+  readonly own: readonly ServiceNeed[];
+  readonly others: readonly ServiceNeed[];
   /** Whether an earlier decision on a service is in force, and the plan led to none. */
   readonly isHeld: (service: string) => boolean;
   /** What quotas leave the plan's services, by service. */
@@ -55,7 +55,7 @@ interface Spec extends Pick<ServiceSpec, "minReplicas" | "optional"> {
   readonly priority: number;
 }
 
-function specsBy(application: NamespaceSight["application"]): (entry: BookEntry) => Spec | undefined {
+function specsBy(application: NamespaceSight["application"]): (entry: ServiceNeed) => Spec | undefined {
   const known = new Map<string, ((service: string) => Spec) | undefined>();
   return ({ recommendation: { application: name, namespace, service } }) => {
     if (!known.has(name)) {
@@ -73,7 +73,7 @@ function specsBy(application: NamespaceSight["application"]): (entry: BookEntry)
 }
 
 function starvedOf(
-  { asked, recommendation, routeSeverity = 0 }: BookEntry,
+  { asked, recommendation, routeSeverity = 0 }: ServiceNeed,
   spec: Spec | undefined,
   { header: { room }, shares, sizes }: NamespaceSight,
 ): Starved | undefined {
@@ -109,7 +109,7 @@ const ofNodes = ({ cpuRequestCores, memoryRequestBytes }: QuotaAmounts): Amounts
 });
 
 function spareOf(
-  { recommendation: { application, namespace, service }, routeSeverity, running }: BookEntry,
+  { recommendation: { application, namespace, service }, routeSeverity, running }: ServiceNeed,
   spec: Spec | undefined,
   sizes: PodSizes,
 ): SpareSight | undefined {

@@ -1,4 +1,5 @@
 import type { Allocation, Bounds } from "@tradewind/core/contract/plan.ts";
+import type { Reason } from "@tradewind/core/contract/reason.ts";
 import type { GuardContext } from "./step.ts";
 
 /**
@@ -12,6 +13,10 @@ export function baselineReplicas(context: GuardContext): number | undefined {
   if (running === undefined) return recommended;
   return Math.max(running, recommended ?? 0);
 }
+
+/** Where no replicas are known there is nothing to hold on to. */
+export const refuseWithoutBaseline = (context: GuardContext): Reason | null =>
+  baselineReplicas(context) === undefined ? { code: "running-unknown" } : null;
 
 /**
  * The bounds that count: the exporter's own, and the plan's only for what the exporter does not know. Where a maximum lies

@@ -1,7 +1,7 @@
 import type { Allocation } from "@tradewind/core/contract/plan.ts";
 import type { Reason } from "@tradewind/core/contract/reason.ts";
 import type { GuardLimits } from "@tradewind/core/contract/recommendation.ts";
-import { allocationOf, previousAllocation, sameAllocation } from "./baseline.ts";
+import { allocationOf, previousAllocation, refuseWithoutBaseline, sameAllocation } from "./baseline.ts";
 import type { GuardContext, GuardStep } from "./step.ts";
 
 /**
@@ -11,17 +11,15 @@ import type { GuardContext, GuardStep } from "./step.ts";
  */
 export const changeLimit: GuardStep = {
   name: "change-limit",
+  refuse: (context) => (context.limits === undefined ? null : refuseWithoutBaseline(context)),
   apply: (allocation, context) => {
     const { limits } = context;
-    if (limits === undefined) return null;
     const { replicasReady, replicasWanted } = context.wish.observed;
     const running = replicasWanted ?? replicasReady;
     const previous = previousAllocation(context);
     const start = previous && context.periodStart?.final;
     const from = previous?.replicas ?? running;
-    if (from === undefined) {
-      return { allocation: null, reason: { code: "running-unknown" } };
-    }
+    if (limits === undefined || from === undefined) return null;
     const { replicas: first = from } = start ?? {};
     const range = common(replicaRange(from, limits), replicaRange(first, limits), from);
     const limited = allocationOf(

@@ -37,26 +37,40 @@ export const GUARD_STEPS: readonly GuardStep[] = [
 /** Characters of a reason. */
 const MOST_CHARACTERS = 500;
 
-/** What the guard made of a wish: a final allocation, or the step that refused and why. */
+/** The step that refused a proposal, and why. */
+export interface GuardRefusal {
+  readonly step: string;
+  readonly reason: Reason;
+}
+
+/** What the guard made of a proposal: a final allocation, or a refusal. */
 export type GuardOutcome =
   | { readonly final: Allocation; readonly actions: GuardAction[]; readonly refusal?: never }
-  | {
-      readonly refusal: { readonly step: string; readonly reason: Reason };
-      readonly final?: never;
-      readonly actions?: never;
-    };
+  | { readonly refusal: GuardRefusal; readonly final?: never; readonly actions?: never };
 
-/** Walks the steps over the wish. Pure: the same context gives the same numbers bit for bit. */
+/** The first step that refuses. What the services of a plan do to each other changes no refusal. */
+export function refusalOf(
+  context: GuardContext,
+  steps: readonly GuardStep[] = GUARD_STEPS,
+): GuardRefusal | undefined {
+  for (const { name, refuse } of steps) {
+    const reason = refuse?.(context) ?? null;
+    if (reason !== null) return { step: name, reason };
+  }
+  return undefined;
+}
+
+/** Walks the steps over the proposal. Pure: the same context gives the same numbers bit for bit. */
 export function guard(context: GuardContext, steps: readonly GuardStep[] = GUARD_STEPS): GuardOutcome {
+  const refusal = refusalOf(context, steps);
+  if (refusal !== undefined) return { refusal };
   let allocation = context.wish.allocation;
   const actions: GuardAction[] = [];
-  for (const step of steps) {
-    const verdict = step.apply(allocation, context);
-    if (verdict === null) continue;
-    if (verdict.allocation === null) return { refusal: { step: step.name, reason: verdict.reason } };
-    if (sameAllocation(allocation, verdict.allocation)) continue;
+  for (const { apply, name } of steps) {
+    const verdict = apply(allocation, context);
+    if (verdict === null || sameAllocation(allocation, verdict.allocation)) continue;
     actions.push({
-      step: step.name,
+      step: name,
       before: allocation,
       after: verdict.allocation,
       reason: inWords([verdict.reason], MOST_CHARACTERS),

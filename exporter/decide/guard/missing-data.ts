@@ -1,4 +1,4 @@
-import { baselineReplicas, holdAtBaseline } from "./baseline.ts";
+import { baselineReplicas, holdAtBaseline, refuseWithoutBaseline } from "./baseline.ts";
 import type { GuardStep } from "./step.ts";
 
 /**
@@ -8,12 +8,10 @@ import type { GuardStep } from "./step.ts";
  */
 export const missingData: GuardStep = {
   name: "missing-data",
+  refuse: (context) => (context.wish.observed.complete ? null : refuseWithoutBaseline(context)),
   apply: (allocation, context) => {
-    if (context.wish.observed.complete) return null;
     const baseline = baselineReplicas(context);
-    if (baseline === undefined) {
-      return { allocation: null, reason: { code: "running-unknown" } };
-    }
+    if (context.wish.observed.complete || baseline === undefined) return null;
     const fastest = Math.max(2 * baseline, baseline + 4);
     if (allocation.replicas > fastest) {
       return {
@@ -21,8 +19,6 @@ export const missingData: GuardStep = {
         reason: { code: "growth-limit", fromReplicas: baseline, mostReplicas: fastest },
       };
     }
-    const held = holdAtBaseline(allocation, context, baseline);
-    if (held === allocation) return null;
-    return { allocation: held, reason: { code: "data-missing" } };
+    return { allocation: holdAtBaseline(allocation, context, baseline), reason: { code: "data-missing" } };
   },
 };

@@ -1,4 +1,4 @@
-import { baselineReplicas, holdAtBaseline, previousAllocation } from "./baseline.ts";
+import { baselineReplicas, holdAtBaseline, previousAllocation, refuseWithoutBaseline } from "./baseline.ts";
 import type { Reason } from "@tradewind/core/contract/reason.ts";
 import type { GuardContext, GuardStep } from "./step.ts";
 
@@ -10,22 +10,18 @@ import type { GuardContext, GuardStep } from "./step.ts";
  */
 export const restartGrace: GuardStep = {
   name: "restart-grace",
+  refuse: (context) => (startsInGrace(context).length === 0 ? null : refuseWithoutBaseline(context)),
   apply: (allocation, context) => {
     const starts = startsInGrace(context);
     const last = starts.reduce<Started | undefined>(
       (best, each) => (best === undefined || each.agoSeconds < best.agoSeconds ? each : best),
       undefined,
     );
-    if (last === undefined) return null;
     const ofReplicasAlone = starts.every(({ started }) => started === "replica");
     const recommended = ofReplicasAlone ? previousAllocation(context)?.replicas : undefined;
     const baseline = recommended ?? baselineReplicas(context);
-    if (baseline === undefined) {
-      return { allocation: null, reason: { code: "running-unknown" } };
-    }
-    const held = holdAtBaseline(allocation, context, baseline);
-    if (held === allocation) return null;
-    return { allocation: held, reason: last };
+    if (last === undefined || baseline === undefined) return null;
+    return { allocation: holdAtBaseline(allocation, context, baseline), reason: last };
   },
 };
 

@@ -3,21 +3,20 @@ import type { Reason } from "@tradewind/core/contract/reason.ts";
 import type { GuardStep } from "./step.ts";
 
 /**
- * Refuses a wish that rests on an old window or is not made of usable numbers. The last good decision then stays, with
+ * Refuses a proposal that rests on an old window or is not made of usable numbers. The last good decision then stays, with
  * its age, until its own time is up.
  */
 export const staleInput: GuardStep = {
   name: "stale-input",
-  apply: (allocation, { wish, decidedAtMs, staleAfterSeconds }) => {
-    const flaw = unusable(allocation);
-    if (flaw !== undefined) return { allocation: null, reason: flaw };
+  refuse: ({ wish, decidedAtMs, staleAfterSeconds }) => {
+    const flaw = unusable(wish.allocation);
+    if (flaw !== undefined) return flaw;
     const ageSeconds = (decidedAtMs - wish.inputs.windowEndMs) / 1e3;
-    if (ageSeconds <= staleAfterSeconds) return null;
-    return {
-      allocation: null,
-      reason: { code: "stale-measurements", ageSeconds, limitSeconds: staleAfterSeconds },
-    };
+    return ageSeconds <= staleAfterSeconds
+      ? null
+      : { code: "stale-measurements", ageSeconds, limitSeconds: staleAfterSeconds };
   },
+  apply: () => null,
 };
 
 function unusable({ replicas, cpuCores, memoryBytes }: Allocation): Reason | undefined {

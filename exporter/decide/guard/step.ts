@@ -11,14 +11,16 @@ export type GuardContext = Readonly<
   }
 >;
 
-/** What a step did: a changed allocation, or `null` when nothing may be recommended at all. */
+/** A changed allocation, and why it was changed. */
 export interface Verdict {
-  readonly allocation: Allocation | null;
+  readonly allocation: Allocation;
   readonly reason: Reason;
 }
 
-/** One rule of the guard. Returns null when it has nothing to say. */
+/** One rule of the guard. Both parts return null where they have nothing to say. */
 export interface GuardStep {
   readonly name: string;
+  /** Why nothing may be recommended at all. Asked of all steps before the first is applied. */
+  readonly refuse?: (context: GuardContext) => Reason | null;
   readonly apply: (allocation: Allocation, context: GuardContext) => Verdict | null;
 }

@@ -3,7 +3,7 @@ import { serviceSpecs } from "@tradewind/core/contract/application.ts";
 import type { PlanRoom } from "@tradewind/core/contract/plan.ts";
 import type { RoomShare } from "@tradewind/core/contract/recommendation.ts";
 import type { QuotaAmounts } from "@tradewind/core/contract/workload.ts";
-import type { BookEntry } from "../../keep/book-entry.ts";
+import type { ServiceNeed } from "../../keep/book-entry.ts";
 import { shareRoom } from "./share-room.ts";
 import type { RoomClaim } from "./share-room.ts";
 
@@ -30,19 +30,18 @@ export class PodSizes {
  */
 export function sharesOf(
   { quotas }: PlanRoom,
-  entries: readonly BookEntry[],
+  needs: readonly ServiceNeed[],
   sizes: PodSizes,
   application: FindApplication,
 ): ReadonlyMap<string, RoomShare> {
   const priorities = new Map<string, (service: string) => number>();
-  const claims = entries.flatMap((entry): RoomClaim[] => {
-    const { application: name, namespace, service } = entry.recommendation;
+  const claims = needs.flatMap((need): RoomClaim[] => {
+    const { application: name, namespace, service } = need.recommendation;
     const takes = sizes.of(namespace, service);
-    const { asked, running } = entry;
+    const { asked, running, severity } = need;
     if (takes === undefined || running === undefined || asked <= running) return [];
     const priorityOf = priorities.get(name) ?? priorityBy(application(namespace, name));
     priorities.set(name, priorityOf);
-    const { severity } = entry;
     return [{ application: name, service, priority: priorityOf(service), severity, running, asked, takes }];
   });
   return shareRoom(quotas, claims);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Allocation } from "@tradewind/core/contract/plan.ts";
 import type { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
-import { decide } from "@tradewind/exporter/decide/decide.ts";
+import { decideWish } from "../decide-wish.ts";
 import { DecisionBook } from "@tradewind/exporter/keep/book.ts";
 import { bookEntry, bookKey } from "@tradewind/exporter/keep/book-entry.ts";
 import type { BookEntry } from "@tradewind/exporter/keep/book-entry.ts";
@@ -18,7 +18,7 @@ function entryOf(service: string, sequence: number, size: number | Allocation = 
   };
   const allocation = typeof size === "number" ? { replicas: size, cpuCores: 0.6, memoryBytes: 200e6 } : size;
   const wish = wishOf({ service, allocation });
-  const decision = decide(wish, plan, { exporterStartedAtMs: 0 }, rules);
+  const decision = decideWish(wish, plan, { exporterStartedAtMs: 0 }, rules);
   if ("refusal" in decision) throw new Error(decision.refusal.reason.code);
   return bookEntry(decision.record, sequence);
 }

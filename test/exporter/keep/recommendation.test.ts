@@ -1,6 +1,6 @@
 import type { GuardLimits } from "@tradewind/core/contract/recommendation.ts";
 import type { Wish } from "@tradewind/core/contract/plan.ts";
-import { decide } from "@tradewind/exporter/decide/decide.ts";
+import { decideWish } from "../decide-wish.ts";
 import { answeredReplicas, recommendationOf } from "@tradewind/exporter/keep/recommendation.ts";
 import { describe, expect, it } from "vitest";
 import { NO_LIMITS, wishOf } from "../wish.ts";
@@ -16,7 +16,7 @@ function decided(changes: Partial<Wish>, limits: GuardLimits = NO_LIMITS) {
     restartGraceSeconds: 0,
     limitsOf: () => limits,
   };
-  const decision = decide(wishOf(changes), plan, { exporterStartedAtMs: 0 }, rules);
+  const decision = decideWish(wishOf(changes), plan, { exporterStartedAtMs: 0 }, rules);
   if ("refusal" in decision) throw new Error(decision.refusal.reason.code);
   return decision.record;
 }

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
-import { decide } from "@tradewind/exporter/decide/decide.ts";
+import { decideWish } from "../decide-wish.ts";
 import { StateFile } from "@tradewind/exporter/keep/state-file.ts";
 import type { LoadedState } from "@tradewind/exporter/keep/state-file.ts";
 import { NO_LIMITS, wishOf } from "../wish.ts";
@@ -18,7 +18,7 @@ function recordOf(service: string): DecisionRecord {
     restartGraceSeconds: 0,
     limitsOf: () => NO_LIMITS,
   };
-  const decision = decide(wishOf({ service }), plan, { exporterStartedAtMs: 0 }, rules);
+  const decision = decideWish(wishOf({ service }), plan, { exporterStartedAtMs: 0 }, rules);
   if ("refusal" in decision) throw new Error(decision.refusal.reason.code);
   return decision.record;
 }

@@ -4,7 +4,7 @@ import type { Allocation } from "@tradewind/core/contract/plan.ts";
 import { STUDENT_PARAMETERS } from "@tradewind/core/contract/students.ts";
 import { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
 import type { GuardLimits } from "@tradewind/core/contract/recommendation.ts";
-import { decide } from "@tradewind/exporter/decide/decide.ts";
+import { decideWish } from "../decide-wish.ts";
 import { replay } from "@tradewind/exporter/decide/guard/guard.ts";
 import {
   mostReplicas,
@@ -68,7 +68,7 @@ function recordOf(
     observed: { replicasReady: plan.replicas, complete: true, memoryBytes: 256e6 },
     bounds: { ...wishOf().bounds, cpuStepCores: 0.1, memoryStepBytes: 50e6 },
   });
-  const decision = decide(
+  const decision = decideWish(
     wish,
     { application: "hotel", sequence: 1, predictorStartedAtMs: 0, plannedAtMs: 900_000 },
     { exporterStartedAtMs: 0 },
@@ -158,7 +158,7 @@ describe("a decision without a predictor, for any five inputs and any weights,",
           if (wish === undefined) return;
           expect(read.atMs).toBeGreaterThanOrEqual(970_000);
           expect(Math.min(floor, 60)).toBeLessThanOrEqual(wish.allocation.replicas);
-          const decision = decide(
+          const decision = decideWish(
             wish,
             { application: "hotel", sequence: 2, predictorStartedAtMs: 0, plannedAtMs: 1_000_000 },
             { exporterStartedAtMs: 0, previous: { final: record.final, decidedAtMs: 900_000 } },

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
 import { STUDENT_PARAMETERS } from "@tradewind/core/contract/students.ts";
-import { decide } from "@tradewind/exporter/decide/decide.ts";
+import { decideWish } from "../decide-wish.ts";
 import { bookEntry } from "@tradewind/exporter/keep/book-entry.ts";
 import type { BookEntry } from "@tradewind/exporter/keep/book-entry.ts";
 import type { ServiceReading } from "@tradewind/core/students/reading.ts";
@@ -32,7 +32,7 @@ function plannedEntry(mode: "act" | "observe" = "act", evidence: Record<string, 
 
 function entryOf(wish: ReturnType<typeof wishOf>, nowMs: number, mode: "act" | "observe" = "act"): BookEntry {
   const plan = { application: "hotel", sequence: nowMs, predictorStartedAtMs: 0, plannedAtMs: nowMs, mode };
-  const decision = decide(wish, plan, { exporterStartedAtMs: 0 }, RULES);
+  const decision = decideWish(wish, plan, { exporterStartedAtMs: 0 }, RULES);
   if (!("record" in decision)) throw new Error("refused");
   return bookEntry(decision.record, nowMs);
 }

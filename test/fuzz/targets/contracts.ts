@@ -13,7 +13,7 @@ import { WindowSet } from "@tradewind/core/contract/window.ts";
 import { WorkloadList, WORKLOADS_SCHEMA } from "@tradewind/core/contract/workload.ts";
 import { parseWith } from "@tradewind/core/values/config.ts";
 import { canonicalJson } from "@tradewind/core/values/hash.ts";
-import { decide } from "@tradewind/exporter/decide/decide.ts";
+import { decideWish } from "../../exporter/decide-wish.ts";
 import { parseApplication } from "@tradewind/kubernetes/application/file.ts";
 import { emptyState, PolicyState } from "@tradewind/predictor/decide/state.ts";
 import { replay } from "@tradewind/predictor/decide/replay.ts";
@@ -103,7 +103,7 @@ const RULES = {
   staleAfterSeconds: 300,
   restartGraceSeconds: 120,
 };
-const DECIDED = decide(WISH, PLAN, { exporterStartedAtMs: NOW_MS - 1e6 }, RULES);
+const DECIDED = decideWish(WISH, PLAN, { exporterStartedAtMs: NOW_MS - 1e6 }, RULES);
 const RECORD = "record" in DECIDED ? DECIDED.record : undefined;
 
 const APPLICATION = {

@@ -6,7 +6,7 @@ import { WorkloadsFile } from "@tradewind/agent/names/workloads-file.ts";
 import { Window } from "@tradewind/core/contract/window.ts";
 import { WORKLOADS_SCHEMA } from "@tradewind/core/contract/workload.ts";
 import { TradewindError } from "@tradewind/core/values/errors.ts";
-import { decide } from "@tradewind/exporter/decide/decide.ts";
+import { decideWish } from "../../exporter/decide-wish.ts";
 import { StateFile as DecisionsFile } from "@tradewind/exporter/keep/state-file.ts";
 import { readKubeconfig } from "@tradewind/kubernetes/client/kubeconfig.ts";
 import { openSweepFile } from "@tradewind/local/profile/sweep-file.ts";
@@ -109,7 +109,7 @@ const RULES = {
   staleAfterSeconds: 300,
   restartGraceSeconds: 0,
 };
-const DECIDED = decide(wishOf(), PLANNED, { exporterStartedAtMs: 0 }, RULES);
+const DECIDED = decideWish(wishOf(), PLANNED, { exporterStartedAtMs: 0 }, RULES);
 const DECISIONS = JSON.stringify({
   schema: "tradewind.dev/exporter-state/v1",
   savedAtMs: 1,

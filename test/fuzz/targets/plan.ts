@@ -1,7 +1,7 @@
 import { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
 import type { GuardLimits } from "@tradewind/core/contract/recommendation.ts";
 import type { Allocation, Wish } from "@tradewind/core/contract/plan.ts";
-import { decide } from "@tradewind/exporter/decide/decide.ts";
+import { decideWish } from "../../exporter/decide-wish.ts";
 import { readPlan, readWish } from "@tradewind/exporter/plans/read-plan.ts";
 import { NO_LIMITS, planOf, wishOf } from "../../exporter/wish.ts";
 import { ByteMutator } from "../engine/bytes.ts";
@@ -78,7 +78,7 @@ const wishes: Target = {
       const wish = attempt(() => readWish(value), never);
       if (wish === undefined || "rejected" in wish) continue;
       const decision = attempt(
-        () => decide(wish, PLAN, { ...PAST, ...(previous && { previous }) }, RULES),
+        () => decideWish(wish, PLAN, { ...PAST, ...(previous && { previous }) }, RULES),
         never,
       );
       if (decision === undefined || "refusal" in decision) continue;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { Application } from "@tradewind/core/contract/application.ts";
 import { calendarsBy } from "@tradewind/exporter/decide/calendar/calendars.ts";
-import { decide } from "@tradewind/exporter/decide/decide.ts";
+import { decideWish } from "../../decide-wish.ts";
 import type { DecisionPast } from "@tradewind/exporter/decide/decide.ts";
 import { NO_LIMITS, wishOf } from "../../wish.ts";
 
@@ -73,7 +73,7 @@ describe("calendars", () => {
         allocation: { replicas: 2 },
         inputs: { windowHash: "0123456789abcdef", windowEndMs: plannedAtMs },
       });
-      const decision = decide(wish, plan, { exporterStartedAtMs: 0, ...past }, rules);
+      const decision = decideWish(wish, plan, { exporterStartedAtMs: 0, ...past }, rules);
       return "record" in decision ? decision.record.final.replicas : undefined;
     };
     const kept = { calendars: [morning] };

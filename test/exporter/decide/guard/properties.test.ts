@@ -8,7 +8,7 @@ import { Reason } from "@tradewind/core/contract/reason.ts";
 import { DecisionRecord, SIZES } from "@tradewind/core/contract/recommendation.ts";
 import type { GuardLimits } from "@tradewind/core/contract/recommendation.ts";
 import type { Wish } from "@tradewind/core/contract/plan.ts";
-import { decide } from "@tradewind/exporter/decide/decide.ts";
+import { decideWish } from "../../decide-wish.ts";
 import type { DecisionPast, DecisionRules } from "@tradewind/exporter/decide/decide.ts";
 import { baselineReplicas, boundsOf, previousAllocation } from "@tradewind/exporter/decide/guard/baseline.ts";
 import { approvals } from "@tradewind/exporter/decide/guard/approval.ts";
@@ -329,7 +329,7 @@ describe("a decision record", () => {
   it("keeps its schema and gives the same numbers bit for bit when replayed from JSON", () => {
     fc.assert(
       fc.property(wish, plan, past, rules, (...given) => {
-        const decision = decide(...given);
+        const decision = decideWish(...given);
         if (!("record" in decision)) return;
         const read = DecisionRecord.parse(JSON.parse(JSON.stringify(decision.record)));
         const { final, actions } = replay(read);

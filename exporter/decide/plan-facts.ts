@@ -7,34 +7,35 @@ import type { Brownout, RoomShare } from "@tradewind/core/contract/recommendatio
 import { Brownouts } from "./brownout/brownouts.ts";
 import { seeBrownouts } from "./brownout/sight.ts";
 import type { SharedContext } from "./decide.ts";
+import { guard } from "./guard/guard.ts";
+import type { GuardContext } from "./guard/step.ts";
 import type { PlanDraft } from "./plan-draft.ts";
 import { Rollbacks } from "./rollback/rollbacks.ts";
 import { PodSizes, sharesOf } from "./quota/claims.ts";
-import { bookKey } from "../keep/book-entry.ts";
-import type { BookEntry } from "../keep/book-entry.ts";
+import { bookKey, measuredOf } from "../keep/book-entry.ts";
+import type { BookEntry, ServiceNeed } from "../keep/book-entry.ts";
 import type { DecisionBook } from "../keep/book.ts";
 
 /** What of a plan is looked at as a whole. */
-type WholePlan = Pick<
+type PlanOutline = Pick<
   Plan,
   "application" | "failedRatio" | "measuredLatencySeconds" | "namespace" | "plannedAtMs" | "room"
 > &
   Partial<Pick<Plan, "objective">>;
 
-/** How a service is decided on once more. */
-export interface SecondLook {
+/** The decisions in force, and how a long list is gone through. */
+export interface PlanSurroundings {
   readonly book: Pick<DecisionBook, "entries" | "get">;
   /** Whether a decision may still be served. */
   readonly isValid: (entry: BookEntry) => boolean;
-  readonly decideAgain: (entry: BookEntry, more: SharedContext) => void;
   readonly inSlices: <Item>(items: Iterable<Item>, visit: (item: Item) => void) => Promise<void>;
 }
 
 /**
- * What can be said of a plan only as a whole, once each of its services was decided on by itself: changes that did harm, what the quotas
- * of the namespace leave each service, and which optional services go down for others.
+ * The facts of a plan as a whole, worked out before the guard takes its steps: changes that did harm, what the quotas of the namespace leave
+ * each service, and which optional services go down for others.
  */
-export class PlanWide {
+export class PlanFacts {
   readonly #applicationOf: (namespace: string, name: string) => Application | undefined;
   readonly #podSizes = new PodSizes();
   readonly #rollbacks = new Rollbacks();
@@ -47,8 +48,8 @@ export class PlanWide {
     this.#applicationOf = applicationOf;
   }
 
-  /** What was begun before and still holds for a service, for its first decision. */
-  of(
+  /** What earlier plans began and still holds for a service. */
+  standing(
     { application, plannedAtMs }: Pick<Plan, "application" | "plannedAtMs">,
     wish: Pick<Wish, "namespace" | "service">,
     before: BookEntry | undefined,
@@ -63,11 +64,11 @@ export class PlanWide {
     };
   }
 
-  /** Decides again on the services that this is about. @returns what begins or ends with this plan */
-  async see(header: WholePlan, draft: PlanDraft, look: SecondLook): Promise<AuditEvent[]> {
+  /** Adds the facts of the plan to what the guard reads of each service. @returns what begins or ends with this plan */
+  async add(header: PlanOutline, draft: PlanDraft, surroundings: PlanSurroundings): Promise<AuditEvent[]> {
     const isNew = this.#isNewWindow(header, draft);
-    const rolledBack = isNew ? this.#rollBack(header, draft, look) : [];
-    return [...rolledBack, ...(await this.#shareRoom(header, draft, look, isNew))];
+    const rolledBack = isNew ? this.#rollBack(header, draft) : [];
+    return [...rolledBack, ...(await this.#shareRoom(header, draft, surroundings, isNew))];
   }
 
   /** Takes what a decision on disk says. */
@@ -82,44 +83,41 @@ export class PlanWide {
     this.#rollbacks.forget(place);
   }
 
-  /**
-   * Decides again on services for which a quota of the namespace has no room, on those that come before them, and on optional ones that go
-   * down for others. @returns brownouts that begin or end
-   */
+  /** What quotas of the namespace leave each service that is to grow, and optional ones that go down for others. @returns brownouts that begin or end */
   async #shareRoom(
-    header: WholePlan,
-    draft: PlanDraft,
-    { book, decideAgain, inSlices, isValid }: SecondLook,
+    header: PlanOutline,
+    { contexts }: PlanDraft,
+    { book, inSlices, isValid }: PlanSurroundings,
     isNew: boolean,
   ): Promise<AuditEvent[]> {
-    const { application, namespace, room } = header;
+    const { application: name, namespace, room } = header;
     if (room === undefined && !isNew) return [];
-    const sizes = this.#podSizes;
+    const [application, sizes] = [this.#applicationOf, this.#podSizes];
     sizes.note(namespace, room?.pods ?? []);
     const others = [...book.entries()].filter((entry) => {
-      const { mode, recommendation: each } = entry;
-      const isOther = each.namespace === namespace && each.application !== application;
+      const { mode, recommendation } = entry;
+      const isOther = recommendation.namespace === namespace && recommendation.application !== name;
       return mode === "act" && isOther && isValid(entry);
     });
-    const own = [...draft.entries.values()].filter(
-      ({ recommendation: each }) => each.namespace === namespace,
-    );
-    const find = this.#applicationOf;
-    const shares =
-      room === undefined ? new Map<string, RoomShare>() : sharesOf(room, [...others, ...own], sizes, find);
-    await inSlices(shares, ([service, share]) => {
-      const entry = draft.entries.get(bookKey(namespace, service));
-      if (entry !== undefined) decideAgain(entry, { room: share });
+    const own: ServiceNeed[] = [];
+    await inSlices(contexts.values(), (context) => {
+      if (context.wish.namespace === namespace) own.push(needOf(name, context));
     });
+    const shares: ReadonlyMap<string, RoomShare> =
+      room === undefined ? new Map() : sharesOf(room, [...others, ...own], sizes, application);
+    const facts = new Map<string, SharedContext>(
+      [...shares].map(([service, share]) => [service, { room: share }]),
+    );
     const isHeld = (service: string): boolean =>
-      !draft.entries.has(bookKey(namespace, service)) && book.get(namespace, service) !== undefined;
-    const seen = { header, own, others, isHeld, shares, sizes, application: find };
-    const events = isNew ? seeBrownouts(this.#brownouts, seen) : [];
+      !contexts.has(bookKey(namespace, service)) && book.get(namespace, service) !== undefined;
+    const sight = { header, own, others, isHeld, shares, sizes, application };
+    const events = isNew ? seeBrownouts(this.#brownouts, sight) : [];
     for (const { service } of events) {
-      const entry = draft.entries.get(bookKey(namespace, service));
       const brownout = this.#brownouts.of(namespace, service);
-      if (entry !== undefined && brownout !== undefined) decideAgain(entry, { brownout });
+      // What goes down claims no room.
+      if (brownout !== undefined) facts.set(service, { brownout });
     }
+    for (const [service, fact] of facts) addFact(contexts, bookKey(namespace, service), fact);
     return events;
   }
 
@@ -138,7 +136,7 @@ export class PlanWide {
    * those of a silence measured no latency.
    */
   #isNewWindow(
-    { application, namespace, objective }: WholePlan,
+    { application, namespace, objective }: PlanOutline,
     { sights, windowEndMs }: PlanDraft,
   ): boolean {
     if (sights.size === 0 || objective === undefined) return false;
@@ -148,27 +146,38 @@ export class PlanWide {
     return isNew;
   }
 
-  /** Watches what became of earlier changes, and decides again on services of which one did harm. */
-  #rollBack(header: WholePlan, draft: PlanDraft, { decideAgain }: SecondLook): AuditEvent[] {
+  /** Watches what became of earlier changes, and keeps what ran before one that did harm. */
+  #rollBack(header: PlanOutline, { complete, contexts, sights }: PlanDraft): AuditEvent[] {
     const { application, namespace, objective, plannedAtMs } = header;
-    // Nothing was measured that changes could be judged by.
-    if (objective === undefined) return [];
-    // Nothing was decided: whether the application acts is not known.
-    if (draft.entries.size === 0) return [];
-    const isActing = [...draft.entries.values()].some(({ mode }) => mode === "act");
-    if (!isActing) {
+    // Without a measurement no change can be judged; without a decision it is not known whether the application acts.
+    if (objective === undefined || contexts.size === 0) return [];
+    if ([...contexts.values()].every(({ mode }) => mode !== "act")) {
       this.#rollbacks.forget({ namespace, name: application });
       return [];
     }
-    const events = this.#rollbacks.see(
-      { ...header, objective },
-      { complete: draft.complete, services: draft.sights },
-    );
+    const events = this.#rollbacks.see({ ...header, objective }, { complete, services: sights });
     for (const { service } of events) {
-      const entry = draft.entries.get(bookKey(namespace, service));
-      const rollback = this.#rollbacks.of({ namespace, service }, entry, plannedAtMs);
-      if (entry !== undefined && rollback !== undefined) decideAgain(entry, { rollback });
+      const rollback = this.#rollbacks.of({ namespace, service }, undefined, plannedAtMs);
+      if (rollback !== undefined) addFact(contexts, bookKey(namespace, service), { rollback });
     }
     return events;
   }
+}
+
+function addFact(contexts: PlanDraft["contexts"], key: string, fact: SharedContext): void {
+  const context = contexts.get(key);
+  if (context !== undefined) contexts.set(key, { ...context, ...fact });
+}
+
+/** It asks for what the guard would leave it without the facts of this plan. */
+function needOf(application: string, context: GuardContext): ServiceNeed {
+  const { mode = "act", wish } = context;
+  const { namespace, service } = wish;
+  const { final = wish.allocation } = guard(context);
+  return {
+    recommendation: { application, namespace, service },
+    mode,
+    asked: final.replicas,
+    ...measuredOf(wish),
+  };
 }
