@@ -16,12 +16,13 @@ const OTHER: CgroupName = { kind: "other" };
 const SLICE: CgroupName = { kind: "slice" };
 const POD = /(?:^|-)pod([A-Za-z0-9][A-Za-z0-9_-]{0,62})(\.slice)?$/;
 const FLAT = /^(.{1,200}\.slice):([a-z-]{1,32}):([0-9a-f]{12,64})$/;
-const RUNTIME_PREFIX = /^(cri-containerd|crio|docker|libpod|pouch|containerd)-(?!conmon-)/;
+const RUNTIME_PREFIX = /^(?:(cri-containerd|crio|docker|libpod|pouch|containerd)-(?!conmon-)|(kata)_)/;
 const CONMON = /^(?:crio|libpod)-conmon-/;
 const RUNTIMES: Readonly<Record<string, string>> = {
   "cri-containerd": "containerd",
   containerd: "containerd",
   crio: "cri-o",
+  kata: "kata",
   docker: "docker",
   libpod: "podman",
   pouch: "pouch",
@@ -32,13 +33,6 @@ const SYSTEMD_UNIT = /\.(?:slice|service|mount|socket|swap|scope)$/;
 /** Directories that hold pods: kubelet's roots under both drivers, nested ones (kind, k3s) with a parent's prefix. */
 export function isKubepods(name: string): boolean {
   return /(?:^|-)kubepods(?:\.slice)?$/.test(name);
-}
-
-/** Where the search for kubepods goes on: a container with a nested kubelet, k3s and rke parents, kubelet's own slice. */
-export function mayHoldKubepods(name: string): boolean {
-  return (
-    /^(?:kubelet|k3s|rke2?|docker|lxc|system|machine|init\.scope)/.test(name) || /^[0-9a-f]{64}$/.test(name)
-  );
 }
 
 /**
@@ -75,7 +69,7 @@ function containerOf(name: string): CgroupName {
   const bare = scoped ? name.slice(0, -".scope".length) : name;
   if (!scoped && SYSTEMD_UNIT.test(bare)) return OTHER;
   const id = prefix === null ? bare : bare.slice(prefix[0].length);
-  const runtime = prefix?.[1] === undefined ? undefined : RUNTIMES[prefix[1]];
+  const runtime = RUNTIMES[prefix?.[1] ?? prefix?.[2] ?? ""];
   return CONTAINER_ID.test(id) ? { kind: "container", id, runtime } : OTHER;
 }
 

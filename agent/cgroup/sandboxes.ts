@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { basename } from "node:path";
 import type { Clock } from "@tradewind/core/process/clock.ts";
 import type { FoundContainer } from "./discovery.ts";
 import { classify } from "./name.ts";
@@ -6,18 +7,21 @@ import { processFolders } from "./process-folders.ts";
 
 /** Program of the sandbox that containerd, CRI-O and dockershim keep in each pod: the binary of the pause images. */
 const PAUSE = "pause";
+/** gVisor's sandbox starts itself anew as `/proc/self/exe`. */
+const REEXECUTED = "exe";
 /** A sandbox is made before its program runs in it: so long a container is looked at again. */
 const STARTING_MS = 10_000;
 
 interface Judged {
   readonly firstMs: number;
+  /** A pause container, or a cgroup of gVisor's, whose containers are in others. */
   isSandbox: boolean;
   isSettled: boolean;
 }
 
 /**
- * Tells the sandbox ("pause" container) of a pod from its containers. It has a cgroup like theirs, but does no work. Its only
- * process is called `pause`; what Kubernetes names as a container is none. Processes are found through `/proc`, since
+ * Tells the sandbox of a pod from its containers. It has a cgroup like theirs. A "pause" container does no work, and its only
+ * process is called `pause`; gVisor's does the work of all containers. What Kubernetes names as a container is none. Processes are found through `/proc`, since
  * `cgroup.procs` does not show those outside the reader's process namespace.
  */
 export class Sandboxes {
@@ -48,31 +52,51 @@ export class Sandboxes {
   }
 
   #judge(found: readonly FoundContainer[], nowMs: number): void {
-    const pausing = this.#pausing();
-    for (const { directory, id } of found) {
+    const { pausing, guarding } = this.#running();
+    const others = new Set(found.filter(({ id }) => !guarding.has(id)).map(({ podPath }) => podPath));
+    for (const { directory, id, podPath } of found) {
       const judged = this.#judged.get(directory);
       if (judged === undefined || judged.isSettled) continue;
-      judged.isSandbox = pausing.has(id) && processesIn(directory) <= 1;
+      judged.isSandbox =
+        (pausing.has(id) && processesIn(directory) <= 1) || (guarding.has(id) && others.has(podPath));
       judged.isSettled = judged.isSandbox || nowMs - judged.firstMs >= STARTING_MS;
     }
   }
 
-  /** Ids of the containers in which a process called `pause` runs. */
-  #pausing(): ReadonlySet<string> {
-    const ids = new Set<string>();
+  /** Ids of the containers in which a process called `pause`, or a sandbox of gVisor's, runs. */
+  #running(): { readonly pausing: ReadonlySet<string>; readonly guarding: ReadonlySet<string> } {
+    const pausing = new Set<string>();
+    const guarding = new Set<string>();
     for (const name of processesOf(this.#procfs)) {
       const folder = `${this.#procfs}/${name}`;
-      if (textOf(`${folder}/comm`).trimEnd() !== PAUSE) continue;
-      for (const line of textOf(`${folder}/cgroup`).split("\n")) {
-        // Its own cgroup, or one below it; no other above it, in which the pods of a nested node may run.
-        for (const name of line.split("/").slice(-2)) {
-          const place = classify(name, true);
-          if (place.kind === "container" || place.kind === "flat") ids.add(place.id);
-        }
-      }
+      const comm = textOf(`${folder}/comm`).trimEnd();
+      if (comm === PAUSE) for (const id of containersOf(folder)) pausing.add(id);
+      else if (isGuard(comm, folder)) for (const id of containersOf(folder)) guarding.add(id);
     }
-    return ids;
+    return { pausing, guarding };
   }
+}
+
+/** Whether a process is gVisor's sandbox (`runsc-sandbox --root=… boot …`), and not one of its file servers. */
+function isGuard(comm: string, folder: string): boolean {
+  if (comm !== REEXECUTED && !comm.startsWith("runsc")) return false;
+  const words = textOf(`${folder}/cmdline`).slice(0, 4096).split("\0");
+  const [program = ""] = words;
+  if (program === "") return true;
+  return basename(program).startsWith("runsc") && !words.some((word) => word.endsWith("gofer"));
+}
+
+/** The containers that a process is in. */
+function containersOf(folder: string): string[] {
+  const ids: string[] = [];
+  for (const line of textOf(`${folder}/cgroup`).split("\n")) {
+    // Its own cgroup, or one below it; no other above it, in which the pods of a nested node may run.
+    for (const name of line.split("/").slice(-2)) {
+      const place = classify(name, true);
+      if (place.kind === "container" || place.kind === "flat") ids.push(place.id);
+    }
+  }
+  return ids;
 }
 
 function processesOf(procfs: string): string[] {

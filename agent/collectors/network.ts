@@ -1,4 +1,5 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, readlinkSync } from "node:fs";
+import { basename } from "node:path";
 import { Table } from "../expose/table.ts";
 import type { NetDev } from "../parse/net-dev.ts";
 import { parseNetDev } from "../parse/net-dev.ts";
@@ -6,12 +7,16 @@ import { Rate, ratio } from "../read/rate.ts";
 import { GuardChannel } from "../sampling/guard.ts";
 import { CHANNEL } from "../sampling/signal.ts";
 import type { Signals } from "../sampling/signals.ts";
+import { LinkStatistics } from "./link-statistics.ts";
 import { EVERY_SECOND } from "./collector.ts";
 import type { CollectorDefinition, Source } from "./collector.ts";
 import type { SampleTime } from "../sampling/sample-time.ts";
 
 const BITS_PER_BYTE = 8;
 const SPEED_REREAD_SECONDS = 60;
+/** With more interfaces, mostly pods' veth pairs, the counted ones are read for themselves and all are listed now and then. */
+const MOST_LISTED = 64;
+const LIST_SECONDS = 30;
 /** Smallest change of the node's traffic for which sleeping signals are woken: 1 % of a 1-Gbit/s link. */
 const GUARD_FLOOR_BYTES_PER_SECOND = 1.25e6;
 
@@ -60,31 +65,47 @@ const COLUMNS = [
   { name: "tradewind_node_network_speed_bytes", help: "Link speed in bytes per second.", kind: "gauge" },
 ] as const;
 
-/** Interfaces of the node that carry traffic to other machines, their link speed, bytes and drops: `/proc/net/dev`. */
+/** Interfaces of the node that carry traffic to other machines, their link speed, bytes and drops. */
 export const network: CollectorDefinition = {
   name: "network",
   schedule: { kind: "counter", tolerance: GUARD_FLOOR_BYTES_PER_SECOND, ...EVERY_SECOND },
   open: (source) => {
-    const file = source.reader.list(nodeNetPath(source.procfs), "dev");
+    const list = source.reader.list(nodeNetPath(source.procfs), "dev");
     const table = new Table(COLUMNS);
     const links = new Map<string, Link>();
+    const statistics = new LinkStatistics(source);
     const guard = new GuardChannel({ kind: "counter", floor: GUARD_FLOOR_BYTES_PER_SECOND });
+    let listedSeconds = Number.NEGATIVE_INFINITY;
+    let names: ReadonlySet<string> = new Set();
+    const listAll = (seconds: number, interfaces: Set<string>): NetDev[] => {
+      listedSeconds = seconds;
+      const devices = parseNetDev(list.text());
+      const counted = devices.filter((each) => linkOf(links, each.device, source, seconds).counted);
+      interfaces.clear();
+      for (const { device } of devices) interfaces.add(device);
+      for (const device of links.keys()) if (!interfaces.has(device)) links.delete(device);
+      names = new Set(counted.map(({ device }) => device));
+      table.retain(names);
+      statistics.retain(names);
+      return counted;
+    };
     return {
       tables: [table],
       sample(time, { signals, interfaces, wake }) {
-        const devices = parseNetDev(file.text());
-        const counted = devices.filter((each) => linkOf(links, each.device, source, time.seconds).counted);
+        const isListDue = interfaces.size <= MOST_LISTED || time.seconds - listedSeconds >= LIST_SECONDS;
+        const between = isListDue ? [] : (statistics.read() ?? parseNetDev(list.text(), names));
+        const isComplete = !isListDue && between.length === names.size;
+        const counted = isComplete ? between : listAll(time.seconds, interfaces);
         for (const each of counted) write(table, each, links.get(each.device)?.bytesPerSecond);
-        table.retain(new Set(counted.map(({ device }) => device)));
-        interfaces.clear();
-        for (const { device } of devices) interfaces.add(device);
-        for (const device of links.keys()) if (!interfaces.has(device)) links.delete(device);
         publish(links, counted, time, signals);
         const bytes = counted.reduce((sum, each) => sum + each.receivedBytes + each.sentBytes, 0);
         if (guard.observe(bytes, time.seconds * 1e3) !== 0) wake(CHANNEL.network);
         return bytes;
       },
-      close: () => file.close(),
+      close: () => {
+        list.close();
+        statistics.retain(new Set());
+      },
     };
   },
 };
@@ -93,7 +114,7 @@ function linkOf(links: Map<string, Link>, device: string, source: Source, second
   const known = links.get(device);
   if (known !== undefined && seconds - known.readAtSeconds < SPEED_REREAD_SECONDS) return known;
   const stated = source.linkBytesPerSecond.get(device);
-  const counted = stated !== undefined || existsSync(`${source.sysfs}/class/net/${device}/device`);
+  const counted = isCounted(source, device);
   const link: Link = {
     counted,
     bytesPerSecond: stated ?? (counted ? driverSpeed(source.sysfs, device) : undefined),
@@ -105,6 +126,38 @@ function linkOf(links: Map<string, Link>, device: string, source: Source, second
   };
   links.set(device, link);
   return link;
+}
+
+/**
+ * Whether an interface is counted: hardware, or one whose speed the user states. Each packet counts once: what is a part of
+ * a counted one (a virtual function below Azure's `eth0`, a slave of a bond whose speed is stated) is left out, and so is a
+ * switch's end of a virtual function (`phys_port_name` pf0vf1), which the uplink counts as well.
+ */
+function isCounted({ linkBytesPerSecond, sysfs }: Source, device: string): boolean {
+  const isLink = (name: string): boolean =>
+    linkBytesPerSecond.has(name) || existsSync(`${sysfs}/class/net/${name}/device`);
+  if (!isLink(device)) return false;
+  const master = masterOf(sysfs, device);
+  if (master !== undefined && isLink(master)) return false;
+  return linkBytesPerSecond.has(device) || !/(?:vf|sf)\d{1,6}$/.test(portName(sysfs, device));
+}
+
+/** The interface that this one is a part of; undefined without one. */
+function masterOf(sysfs: string, device: string): string | undefined {
+  try {
+    return basename(readlinkSync(`${sysfs}/class/net/${device}/master`));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Empty where the driver does not tell it. */
+function portName(sysfs: string, device: string): string {
+  try {
+    return readFileSync(`${sysfs}/class/net/${device}/phys_port_name`, "latin1").trim().slice(0, 64);
+  } catch {
+    return "";
+  }
 }
 
 function write(table: Table, each: NetDev, speed: number | undefined): void {

@@ -16,31 +16,32 @@ export const thermal: CollectorDefinition = {
     const table = new Table([
       {
         name: "tradewind_node_cpu_core_throttles_total",
-        help: "Times a core was slowed down to cool, counted on each of its CPUs, all cores together.",
+        help: "Times a core was slowed down to cool, all cores together; hyperthreads of one core count once.",
         kind: "counter",
       },
       {
         name: "tradewind_node_cpu_package_throttles_total",
-        help: "Times a package was slowed down to cool, counted on each of its CPUs.",
+        help: "Times a package was slowed down to cool, all packages together; absent where no CPU tells its package.",
         kind: "counter",
       },
     ]);
+    const places = new Map<string, Place>();
     const cores = new Map<string, number>();
     const packages = new Map<string, number>();
     return {
       tables: [table],
       sample() {
-        const folders = cpusBelow(root).map((cpu) => `${root}/${cpu}/thermal_throttle`);
-        const there = folders.filter((folder) => existsSync(folder));
+        const there = cpusBelow(root).filter((cpu) => existsSync(`${root}/${cpu}/thermal_throttle`));
         if (there.length === 0) throw new AbsentSource("thermal throttle counts");
-        for (const folder of there) {
-          cores.set(folder, countOf(folder, "core_throttle_count"));
-          packages.set(folder, countOf(folder, "package_throttle_count"));
+        for (const cpu of there) {
+          const folder = `${root}/${cpu}`;
+          const { socket, core } = placeOf(places, cpu, folder);
+          keep(cores, core, countOf(folder, "core_throttle_count"));
+          if (socket !== undefined) keep(packages, socket, countOf(folder, "package_throttle_count"));
         }
-        // A CPU that went offline keeps what it counted: a total must not fall.
         const coreThrottles = sumOf(cores);
-        table.row("").values.set([coreThrottles, sumOf(packages)]);
-        return coreThrottles;
+        table.row("").values.set([coreThrottles ?? Number.NaN, sumOf(packages) ?? Number.NaN]);
+        return coreThrottles ?? 0;
       },
       close: () => undefined,
     };
@@ -55,11 +56,45 @@ function cpusBelow(root: string): string[] {
   }
 }
 
-function countOf(folder: string, name: string): number {
-  return parseSingle(readFileSync(`${folder}/${name}`, "latin1"));
+interface Place {
+  readonly socket: string | undefined;
+  readonly core: string;
 }
 
-function sumOf(counts: ReadonlyMap<string, number>): number {
+/** Where a CPU is: as it was while it was online, when the kernel shows its topology. Without one it is taken for a core of its own. */
+function placeOf(places: Map<string, Place>, cpu: string, folder: string): Place {
+  const socket = idOf(folder, "physical_package_id");
+  const core = idOf(folder, "core_id");
+  const known = places.get(cpu);
+  if (socket === undefined && known !== undefined) return known;
+  const place = { socket, core: socket === undefined || core === undefined ? cpu : `${socket} ${core}` };
+  places.set(cpu, place);
+  return place;
+}
+
+/** Undefined where the kernel does not know it (-1) or does not show it. */
+function idOf(folder: string, name: string): string | undefined {
+  try {
+    const id = readFileSync(`${folder}/topology/${name}`, "latin1").trim();
+    return /^\d{1,6}$/.test(id) ? id : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Undefined where the CPU has no such counter. */
+function countOf(folder: string, name: string): number | undefined {
+  const path = `${folder}/thermal_throttle/${name}`;
+  return existsSync(path) ? parseSingle(readFileSync(path, "latin1")) : undefined;
+}
+
+/** CPUs of one core or package count the same events. Who goes offline leaves what was counted: a total must not fall. */
+function keep(counts: Map<string, number>, key: string, count: number | undefined): void {
+  if (count !== undefined) counts.set(key, Math.max(counts.get(key) ?? 0, count));
+}
+
+function sumOf(counts: ReadonlyMap<string, number>): number | undefined {
+  if (counts.size === 0) return undefined;
   let sum = 0;
   for (const count of counts.values()) sum += count;
   return sum;

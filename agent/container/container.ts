@@ -2,7 +2,7 @@ import type { Interference } from "@tradewind/core/contract/interference.ts";
 import type { FoundContainer } from "../cgroup/discovery.ts";
 import type { SampleTime } from "../sampling/sample-time.ts";
 import type { ContainerNames } from "./names.ts";
-import type { PodRates } from "./pod-traffic.ts";
+import type { Pod } from "./pod.ts";
 import type { ContainerRates } from "./rates.ts";
 
 /** One container being sampled. */
@@ -16,8 +16,8 @@ export interface Container {
   /** By `COLUMN` (columns.ts), NaN where nothing was read. */
   readonly values: Float64Array;
   readonly rates: ContainerRates;
-  /** Its pod's traffic; undefined for a bare process. */
-  readonly pod: PodRates | undefined;
+  /** Undefined for a bare process, and without a pod's cgroup. */
+  readonly pod: Pod | undefined;
   /** When its CPU use was read last. */
   lastRead: SampleTime | undefined;
   /** Something was read since its interference was worked out. */

@@ -3,11 +3,11 @@ import { readFailure } from "../read/file-error.ts";
 import type { SignalId } from "../sampling/signal.ts";
 import type { Schedule } from "../read/schedule.ts";
 import { COLUMN_COUNT } from "./columns.ts";
-import { POD_COLUMNS, PodRates } from "./pod-traffic.ts";
+import { Pod, POD_COLUMNS } from "./pod.ts";
 import { makeProbe, POD_PROBES, ROOT_PROBES } from "./probes/list.ts";
-import type { CgroupProbeName } from "./probes/list.ts";
 import { NetworkProbe } from "./probes/network.ts";
-import type { CgroupPlace, Probe, ProbeName, ProbeSchedule } from "./probes/probe.ts";
+import { LimitsProbe } from "./probes/limits.ts";
+import type { CgroupPlace, Probe, ProbeName, ProbeSchedule, ProbeTarget } from "./probes/probe.ts";
 import { ContainerRates } from "./rates.ts";
 
 /** A cgroup around containers whose own counters can prove that none of them moved. */
@@ -16,8 +16,8 @@ export interface Group {
   readonly probes: Map<ProbeName, { readonly probe: Probe; readonly signalId: SignalId }>;
   /** Directories of its containers. */
   readonly members: Set<string>;
-  /** A pod's traffic; undefined for a root. */
-  readonly traffic: PodRates | undefined;
+  /** Undefined for a root. */
+  readonly pod: Pod | undefined;
 }
 
 export interface GroupSurroundings {
@@ -34,12 +34,12 @@ const MOST_FAILURES = 3;
 
 /** The enclosing cgroups of the containers, kept as long as one of their containers is. */
 export class Groups {
-  /** Traffic by pod. */
+  /** By pod. */
   readonly table = new Table(POD_COLUMNS);
   readonly #surroundings: GroupSurroundings;
   readonly #groups = new Map<string, Group>();
-  /** Nobody looks at a group's values: only the judged value counts. */
-  readonly #target = { values: new Float64Array(COLUMN_COUNT), rates: new ContainerRates() };
+  /** Nobody looks at a root's values: only the judged value counts. */
+  readonly #nobody = { values: new Float64Array(COLUMN_COUNT), rates: new ContainerRates() };
 
   constructor(surroundings: GroupSurroundings) {
     this.#surroundings = surroundings;
@@ -47,22 +47,24 @@ export class Groups {
 
   /** @param member directory of the container that joins its root */
   joinRoot(place: CgroupPlace, member: string): Group {
-    return this.#groups.has(place.path)
-      ? this.#enter(place.path, member)
-      : this.#open(place, member, ROOT_PROBES, ROOT_PACE, undefined);
+    const known = this.#enter(place.path, member);
+    return known ?? this.#open(place, member, this.#nobody, undefined);
   }
 
   /** @param member directory of the container that joins its pod */
   joinPod(place: CgroupPlace, uid: string, member: string): Group {
-    if (this.#groups.has(place.path)) return this.#enter(place.path, member);
-    const traffic = new PodRates(this.table, uid);
-    const group = this.#open(place, member, POD_PROBES, {}, traffic);
-    const { procfs, nodeInterfaces } = this.#surroundings;
+    const { procfs, nodeInterfaces, schedule } = this.#surroundings;
+    const known = this.#enter(place.path, member);
+    const pod = known?.pod ?? new Pod(this.table, uid, (target) => new LimitsProbe(place, target));
+    pod.changedSeconds = schedule.now().seconds;
+    if (known !== undefined) return known;
+    const group = this.#open(place, member, pod, pod);
+    pod.cpu = group.probes.get("cpu")?.probe;
     const probe = new NetworkProbe({
       reader: place.reader,
       procfs,
       nodeInterfaces,
-      traffic,
+      traffic: pod,
       folder: () => firstOf(group.members),
     });
     this.#add(group, probe, {});
@@ -71,29 +73,24 @@ export class Groups {
 
   leave(group: Group, member: string): void {
     group.members.delete(member);
+    if (group.pod !== undefined) group.pod.changedSeconds = this.#surroundings.schedule.now().seconds;
     if (group.members.size > 0) return;
     for (const name of group.probes.keys()) this.#drop(group, name);
-    group.traffic?.forget();
+    group.pod?.close();
     this.#groups.delete(group.path);
   }
 
-  #enter(path: string, member: string): Group {
+  #enter(path: string, member: string): Group | undefined {
     const group = this.#groups.get(path);
-    if (group === undefined) throw new RangeError(`no group at ${path}`);
-    group.members.add(member);
+    group?.members.add(member);
     return group;
   }
 
-  #open(
-    place: CgroupPlace,
-    member: string,
-    names: readonly CgroupProbeName[],
-    pace: Partial<ProbeSchedule>,
-    traffic: PodRates | undefined,
-  ): Group {
-    const group: Group = { path: place.path, probes: new Map(), members: new Set([member]), traffic };
+  #open(place: CgroupPlace, member: string, target: ProbeTarget, pod: Pod | undefined): Group {
+    const group: Group = { path: place.path, probes: new Map(), members: new Set([member]), pod };
     this.#groups.set(place.path, group);
-    for (const name of names) this.#add(group, makeProbe(name, place, this.#target), pace);
+    const [names, pace] = pod === undefined ? [ROOT_PROBES, ROOT_PACE] : [POD_PROBES, {}];
+    for (const name of names) this.#add(group, makeProbe(name, place, target), pace);
     return group;
   }
 
@@ -123,7 +120,8 @@ export class Groups {
     group.probes.delete(name);
     this.#surroundings.schedule.remove(kept.signalId);
     kept.probe.close();
-    if (name === "network") group.traffic?.forget();
+    if (name === "network") group.pod?.forgetNetwork();
+    if (name === "cpu" && group.pod !== undefined) group.pod.cpu = undefined;
   }
 }
 

@@ -16,10 +16,17 @@ export interface NamedProcess {
 export interface NameIndex {
   readonly byContainerId: ReadonlyMap<string, ContainerNames>;
   readonly byPodUid: ReadonlyMap<string, ContainerNames>;
+  /** Ids of the running containers of each pod, by its uid in cgroup paths. */
+  readonly running: ReadonlyMap<string, readonly string[]>;
   readonly processes: readonly NamedProcess[];
 }
 
-export const NO_NAMES: NameIndex = { byContainerId: new Map(), byPodUid: new Map(), processes: [] };
+export const NO_NAMES: NameIndex = {
+  byContainerId: new Map(),
+  byPodUid: new Map(),
+  running: new Map(),
+  processes: [],
+};
 
 export function namesOf(index: NameIndex, id: string, podUid: string | undefined): ContainerNames {
   const pod = podUid === undefined ? undefined : index.byPodUid.get(podUid);
@@ -33,6 +40,7 @@ export function mergeNames(indexes: readonly NameIndex[]): NameIndex {
   return {
     byContainerId: new Map(indexes.flatMap(({ byContainerId }) => [...byContainerId])),
     byPodUid: new Map(indexes.flatMap(({ byPodUid }) => [...byPodUid])),
+    running: new Map(indexes.flatMap(({ running }) => [...running])),
     processes: indexes.flatMap(({ processes }) => processes),
   };
 }

@@ -42,6 +42,15 @@ export class ProbeReading implements Reading {
     return value;
   }
 
+  /** Reads out of turn. */
+  attempt(time: SampleTime): void {
+    try {
+      this.read(time);
+    } catch (error) {
+      this.failed(error);
+    }
+  }
+
   failed(error: unknown): void {
     this.failures += 1;
     this.#owner.failed(this, error);

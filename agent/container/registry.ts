@@ -19,9 +19,14 @@ import { ProbeMetrics } from "./probe-metrics.ts";
 import { ProbeReading } from "./probe-reading.ts";
 import type { ProbeFailures } from "./probe-reading.ts";
 import { CONTAINER_PROBES, makeProbe } from "./probes/list.ts";
-import type { Probe, ProbeName } from "./probes/probe.ts";
+import type { CgroupPlace, Probe, ProbeName } from "./probes/probe.ts";
 import { ProcessGone, ProcessProbe } from "./probes/process.ts";
+import { SandboxCpu } from "./probes/sandbox-cpu.ts";
+import type { Pod } from "./pod.ts";
 import { ContainerRates } from "./rates.ts";
+import { SandboxedPods } from "./sandboxed-pods.ts";
+import type { JudgedContainer, JudgedPod } from "./sandboxed-pods.ts";
+import type { SampleTime } from "../sampling/sample-time.ts";
 
 export interface RegistryOptions {
   readonly reader: Reader;
@@ -49,6 +54,11 @@ const INFO = {
   kind: "gauge",
 } as const;
 
+/** A member of the groups of a container while it is taken out and put in again. */
+const MEANWHILE = "";
+/** What names say of cgroups without one depends on how old these are. */
+const RESETTLE_SECONDS = 10;
+
 /** A source that is missing this often in a row is not looked for again while the container lives. */
 const MOST_ABSENT = 3;
 
@@ -60,6 +70,9 @@ export class ContainerRegistry implements ProbeFailures {
   readonly #options: RegistryOptions;
   readonly #groups: Groups;
   readonly #kept = new Map<string, Kept>();
+  readonly #sandboxed = new SandboxedPods();
+  #found: readonly FoundContainer[] = [];
+  #settledSeconds = Number.NEGATIVE_INFINITY;
   #names: NameIndex = NO_NAMES;
   #removed = 0;
   #failures = 0;
@@ -78,6 +91,13 @@ export class ContainerRegistry implements ProbeFailures {
 
   get size(): number {
     return this.#kept.size;
+  }
+
+  /** Containers in a sandbox with others, whose parts of its use are not known. */
+  get shared(): number {
+    let count = 0;
+    for (const { container } of this.#kept.values()) if (container.found?.countedIn === "shared") count += 1;
+    return count;
   }
 
   get removedTotal(): number {
@@ -107,17 +127,69 @@ export class ContainerRegistry implements ProbeFailures {
 
   /** Takes what is there now: new containers are sampled at once, missing ones leave nothing behind. */
   update(found: readonly FoundContainer[]): void {
-    const present = new Set(found.map(({ id }) => id));
+    this.#found = found;
+    this.#settle();
+    for (const process of this.#names.processes) this.#addProcess(process);
+  }
+
+  /**
+   * Looks for pods whose use is counted at the pod, once everything due was read.
+   * @returns true when something is to be read that was not before
+   */
+  reconcile(): boolean {
+    const time = this.#options.schedule.now();
+    let isNew = false;
+    for (const pod of this.#judgedPods(time)) isNew = this.#sandboxed.judge(pod) || isNew;
+    const isDue = this.#names.running.size > 0 && time.seconds - this.#settledSeconds >= RESETTLE_SECONDS;
+    return (isNew || isDue) && this.#settle();
+  }
+
+  #judgedPods(time: SampleTime): Iterable<JudgedPod> {
+    const pods = new Map<Pod, JudgedPod & { readonly members: JudgedContainer[] }>();
+    for (const { container, readings } of this.#kept.values()) {
+      const { found, pod, rates } = container;
+      if (found?.podPath === undefined || pod === undefined || found.countedIn !== "own") continue;
+      const judged = pods.get(pod) ?? { path: found.podPath, pod, members: [] };
+      pods.set(pod, judged);
+      const reading = readings.find(({ probe }) => probe.name === "cpu");
+      judged.members.push({ rates, readCpu: () => reading?.attempt(time) });
+    }
+    return pods.values();
+  }
+
+  /** @returns whether a container is read otherwise than before */
+  #settle(): boolean {
+    const known = {
+      isNamed: (id: string): boolean => this.isNamed(id),
+      running: (podUid: string) => this.#names.running.get(podUid),
+      hasRun: ({ id }: FoundContainer): boolean => {
+        const container = this.#kept.get(id)?.container;
+        if (container?.found === undefined) return true;
+        return container.found.countedIn === "own" && container.rates.cpuRead.totalSeconds !== 0;
+      },
+    };
+    const { seconds } = this.#options.schedule.now();
+    this.#settledSeconds = seconds;
+    let isNew = false;
+    const settled = this.#sandboxed.settle(this.#found, known, seconds);
+    for (const each of settled) {
+      const before = this.#kept.get(each.id)?.container;
+      const isSame = before?.found?.directory === each.directory && before.found.countedIn === each.countedIn;
+      if (before !== undefined && isSame) continue;
+      // A process that now has a cgroup, or a container that moved or is counted elsewhere, starts anew.
+      const groups = this.#kept.get(each.id)?.groups ?? [];
+      // Its pod stays known meanwhile, with what was read of it.
+      for (const { members } of groups) members.add(MEANWHILE);
+      this.remove(each.id);
+      this.#addFound(each, before?.values);
+      for (const group of groups) this.#groups.leave(group, MEANWHILE);
+      isNew = true;
+    }
+    // Who goes is removed last: its pod stays known for who came into it.
+    const present = new Set(settled.map(({ id }) => id));
     for (const process of this.#names.processes) present.add(process.id);
     for (const id of this.#kept.keys()) if (!present.has(id)) this.remove(id);
-    for (const each of found) {
-      const known = this.#kept.get(each.id);
-      if (known !== undefined && known.container.found?.directory === each.directory) continue;
-      // A process that now has a cgroup, or a container that moved, starts anew.
-      this.remove(each.id);
-      this.#addFound(each);
-    }
-    for (const process of this.#names.processes) this.#addProcess(process);
+    return isNew;
   }
 
   /** Takes new names; processes they list come and go with them. */
@@ -132,6 +204,7 @@ export class ContainerRegistry implements ProbeFailures {
       container.names = namesOf(names, container.id, container.found?.podUid);
       this.#label(container);
     }
+    this.#settle();
     for (const process of names.processes) this.#addProcess(process);
   }
 
@@ -168,16 +241,36 @@ export class ContainerRegistry implements ProbeFailures {
     this.#options.log.warn(which, `cannot read: ${describeError(error)}`);
   }
 
-  #addFound(found: FoundContainer): void {
+  /** @param told what was told of it before it was counted elsewhere, by {@link COLUMN} */
+  #addFound(found: FoundContainer, told: Float64Array | undefined): void {
     const { reader, hierarchies } = this.#options;
     if (hierarchies === undefined) return;
-    const place = (path: string) => ({ reader, hierarchies, path });
-    const { path, directory, podPath, podUid, rootPath } = found;
-    const pod = podPath === undefined ? undefined : this.#groups.joinPod(place(podPath), podUid, directory);
+    const place = (path: string): CgroupPlace => ({
+      reader,
+      hierarchies,
+      path,
+      besidePath: found.overheadPath,
+    });
+    const { path, directory, podPath, podUid, rootPath, countedIn } = found;
+    const joined =
+      podPath === undefined ? undefined : this.#groups.joinPod(place(podPath), podUid, directory);
     const root = rootPath === undefined ? undefined : this.#groups.joinRoot(place(rootPath), directory);
-    const groups = [pod, root].filter((group) => group !== undefined);
-    const container = this.#create(found.id, { found, pod: pod?.traffic });
-    const probes = CONTAINER_PROBES.map((name) => makeProbe(name, place(path), container));
+    const groups = [joined, root].filter((group) => group !== undefined);
+    const container = this.#create(found.id, { found, pod: joined?.pod });
+    const { pod } = container;
+    if (pod === undefined || podPath === undefined || countedIn === "own") {
+      const probes = CONTAINER_PROBES.map((name) => makeProbe(name, place(path), container));
+      this.#sample({ container, readings: [], groups }, probes);
+      return;
+    }
+    pod.hideUse();
+    const isOnly = countedIn === "pod";
+    const user = isOnly ? container : pod;
+    const probes = CONTAINER_PROBES.map((name) => {
+      if (name === "cpu") return new SandboxCpu(pod, container, isOnly, told);
+      if (name === "limits") return makeProbe(name, place(path), container);
+      return makeProbe(name, place(podPath), user);
+    });
     this.#sample({ container, readings: [], groups }, probes);
   }
 
@@ -197,7 +290,7 @@ export class ContainerRegistry implements ProbeFailures {
       pid,
       names: namesOf(this.#names, id, found?.podUid),
       values: this.table.row(id, { container_id: id }).values,
-      rates: new ContainerRates(),
+      rates: found?.countedIn === "own" ? new ContainerRates() : (pod?.rates ?? new ContainerRates()),
       pod,
       lastRead: undefined,
       changed: false,
@@ -222,6 +315,7 @@ export class ContainerRegistry implements ProbeFailures {
       pod_uid: names.podUid ?? found?.podUid,
       qos_class: found?.qosClass,
       runtime: found?.runtime,
+      counted_in: found?.countedIn === "own" ? undefined : found?.countedIn,
     });
   }
 

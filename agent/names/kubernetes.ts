@@ -250,12 +250,17 @@ async function* eventsOf(response: IncomingMessage): AsyncGenerator<PodEvent> {
 export function indexPods(pods: Iterable<PodNames>): NameIndex {
   const byContainerId = new Map<string, ContainerNames>();
   const byPodUid = new Map<string, ContainerNames>();
+  const running = new Map<string, readonly string[]>();
   for (const { uid, cgroupUid, name, namespace, containers } of pods) {
     const names = { podUid: uid, podName: name, namespace };
     byPodUid.set(cgroupUid, names);
+    running.set(
+      cgroupUid,
+      containers.filter(({ hasEnded }) => !hasEnded).map(({ id }) => id),
+    );
     for (const container of containers) {
       byContainerId.set(container.id, { ...names, containerName: container.name });
     }
   }
-  return { byContainerId, byPodUid, processes: [] };
+  return { byContainerId, byPodUid, running, processes: [] };
 }

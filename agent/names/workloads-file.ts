@@ -56,17 +56,22 @@ export class WorkloadsFile {
 export function indexWorkloads(workloads: WorkloadList["workloads"], node: string): NameIndex {
   const byContainerId = new Map<string, ContainerNames>();
   const byPodUid = new Map<string, ContainerNames>();
+  const running = new Map<string, readonly string[]>();
   const processes: NamedProcess[] = [];
   for (const { namespace, pods } of workloads) {
     for (const pod of pods) {
       if (pod.node !== node) continue;
       const names = { podUid: pod.uid, podName: pod.name, namespace };
       byPodUid.set(pod.uid, names);
+      running.set(
+        pod.uid,
+        pod.containers.map(({ id }) => id),
+      );
       for (const { id, name, pid } of pod.containers) {
         byContainerId.set(id, { ...names, containerName: name });
         if (pid !== undefined) processes.push({ id, pid });
       }
     }
   }
-  return { byContainerId, byPodUid, processes };
+  return { byContainerId, byPodUid, running, processes };
 }

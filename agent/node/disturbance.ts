@@ -34,9 +34,11 @@ export function nodeUse(signals: Signals): NodeUse {
  * @param bandwidth memory bandwidth by resctrl group
  */
 export function ownUse(
-  { id, rates, values, pod }: Container,
+  { id, rates, values: own, pod, found }: Container,
   bandwidth: ReadonlyMap<string, number>,
 ): OwnUse {
+  // Of what a sandbox uses nothing disturbs the containers in it.
+  const values = found?.countedIn === "shared" && pod !== undefined ? pod.values : own;
   const memoryBytes = values[COLUMN.memoryWorkingSetBytes];
   return {
     cpuCores: rates.cpuCores,

@@ -85,7 +85,7 @@ export function containerSample(container: Container, seconds: number): Containe
     cpu: given({
       limitCores: value("cpuLimitCores"),
       usageSecondsTotal: value("cpuUsageSeconds"),
-      usageCores: rates.cpuCores,
+      usageCores: value("cpuUsageSeconds") === undefined ? undefined : rates.cpuCores,
       periodsTotal: value("cpuPeriods"),
       throttledPeriodsTotal: value("cpuThrottledPeriods"),
       throttledSecondsTotal: value("cpuThrottledSeconds"),

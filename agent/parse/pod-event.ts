@@ -5,7 +5,14 @@ export interface PodNames {
   readonly cgroupUid: string;
   readonly name: string;
   readonly namespace: string;
-  readonly containers: readonly { readonly id: string; readonly name: string }[];
+  readonly containers: readonly ContainerName[];
+}
+
+export interface ContainerName {
+  readonly id: string;
+  readonly name: string;
+  /** Init containers end, and others before they are started again. */
+  readonly hasEnded: boolean;
 }
 
 /** One line of a watch, or one item of a list. */
@@ -52,14 +59,15 @@ export function podNames(value: unknown): PodNames | undefined {
 }
 
 /** `containerID` is `RUNTIME://ID`; empty until the container was created. */
-function containersOf(list: unknown): { id: string; name: string }[] {
+function containersOf(list: unknown): ContainerName[] {
   if (!Array.isArray(list)) return [];
   return list.flatMap((item) => {
     const name = text(object(item)["name"]);
     const id = /^[a-z0-9.-]{1,32}:\/\/([A-Za-z0-9_.-]{1,128})$/.exec(
       text(object(item)["containerID"]) ?? "",
     )?.[1];
-    return name === undefined || id === undefined ? [] : [{ id, name }];
+    const hasEnded = "terminated" in object(object(item)["state"]);
+    return name === undefined || id === undefined ? [] : [{ id, name, hasEnded }];
   });
 }
 

@@ -1,7 +1,7 @@
 import type { Inventory } from "@tradewind/core/contract/snapshot.ts";
 import { freeDescriptors } from "@tradewind/core/net/descriptors.ts";
 import { describeError } from "@tradewind/core/values/errors.ts";
-import { discover } from "../cgroup/discovery.ts";
+import { ContainerSearch } from "../cgroup/discovery.ts";
 import type { Hierarchies } from "../cgroup/hierarchies.ts";
 import { detectHierarchies } from "../cgroup/hierarchies.ts";
 import { Sandboxes } from "../cgroup/sandboxes.ts";
@@ -66,6 +66,7 @@ export class NodeAgent implements Exposed, Cycle {
   readonly #bandwidth = new Map<string, number>();
   readonly #collectors: NodeCollectors;
   readonly #registry: ContainerRegistry;
+  readonly #search: ContainerSearch | undefined;
   readonly #discovery: DiscoveryWatch | undefined;
   readonly #names: NameSources;
   readonly #hardware = hardwareTables();
@@ -123,9 +124,11 @@ export class NodeAgent implements Exposed, Cycle {
     if (hierarchies !== undefined) {
       const sandboxes = new Sandboxes(options.procfs, clock);
       const isNamed = (id: string): boolean => this.#registry.isNamed(id);
+      const search = new ContainerSearch(hierarchies, options.cgroupRoots, clock, log);
+      this.#search = search;
       this.#discovery = new DiscoveryWatch(
         clock,
-        () => discover(hierarchies, options.cgroupRoots),
+        () => search.find(),
         ({ containers }) => this.#registry.update(sandboxes.without(containers, isNamed)),
       );
       this.#discovery.scan();
@@ -145,7 +148,7 @@ export class NodeAgent implements Exposed, Cycle {
 
   /** Reads what is due, for at most `sliceMs`; true when all of it was read. */
   sample(sliceMs: number): boolean {
-    const isDone = this.#schedule.run(sliceMs);
+    const isDone = this.#schedule.run(sliceMs) && !this.#registry.reconcile();
     if (isDone) this.#evaluate();
     return isDone;
   }
@@ -279,6 +282,8 @@ export class NodeAgent implements Exposed, Cycle {
       costBudget: plan.costBudgetRatio,
       stretchedSignals: plan.stretchedSignals,
       containers: this.#registry.size,
+      containersShared: this.#registry.shared,
+      cgroupRoots: this.#search?.roots ?? 0,
       containersRemoved: this.#registry.removedTotal,
       containerFailures: this.#registry.failuresTotal,
       scans: this.#discovery?.scansTotal ?? 0,

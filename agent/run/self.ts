@@ -28,6 +28,11 @@ const DEFINITIONS = {
   costBudget: gauge("cost_budget_ratio", "CPU seconds per second the sampling plan is held to."),
   stretchedSignals: gauge("stretched_signals", "Signals read less often than wanted to keep to the budget."),
   containers: gauge("containers", "Containers being sampled."),
+  containersShared: gauge(
+    "containers_shared",
+    "Containers that share a sandbox with others, so that their own use is not known.",
+  ),
+  cgroupRoots: gauge("cgroup_roots", "Cgroups that hold pods, found or asked for."),
   containersRemoved: counter("containers_removed_total", "Containers that ended."),
   containerFailures: counter(
     "container_read_failures_total",

@@ -11,15 +11,16 @@ import type { ContainerColumn } from "../columns.ts";
 import { CPU_TOLERANCE_CORES, cpuToleranceCores } from "./tolerance.ts";
 import { put } from "./probe.ts";
 import type { CgroupPlace, Probe, ProbeSchedule, ProbeTarget } from "./probe.ts";
+import { Throttling } from "./throttling.ts";
 
-const SCHEDULE: ProbeSchedule = {
+export const CPU_SCHEDULE: ProbeSchedule = {
   kind: "counter",
   tolerance: CPU_TOLERANCE_CORES,
   channels: CHANNEL.cpu,
   pruning: "sum",
 };
 
-const FILLS: readonly ContainerColumn[] = [
+export const CPU_FILLS: readonly ContainerColumn[] = [
   "cpuUsageSeconds",
   "cpuUserSeconds",
   "cpuSystemSeconds",
@@ -29,6 +30,19 @@ const FILLS: readonly ContainerColumn[] = [
   "cpuBursts",
   "cpuBurstSeconds",
 ];
+
+/** How a tree's `cpu.stat` calls times, and in which unit it has them. */
+interface TimeKeys {
+  readonly throttled: string;
+  readonly burst: string;
+  readonly toSeconds: (value: number) => number;
+}
+const UNIFIED: TimeKeys = {
+  throttled: "throttled_usec",
+  burst: "burst_usec",
+  toSeconds: secondsFromMicros,
+};
+const SPLIT: TimeKeys = { throttled: "throttled_time", burst: "burst_time", toSeconds: secondsFromNanos };
 
 export function cpuProbe(place: CgroupPlace, target: ProbeTarget): Probe {
   return place.hierarchies.mode === "v2" ? new UnifiedCpu(place, target) : new SplitCpu(place, target);
@@ -44,13 +58,17 @@ export function cpuProbe(place: CgroupPlace, target: ProbeTarget): Probe {
  */
 class UnifiedCpu implements Probe {
   readonly name = "cpu";
-  readonly schedule = SCHEDULE;
-  readonly fills = FILLS;
+  readonly schedule = CPU_SCHEDULE;
+  readonly fills = CPU_FILLS;
   readonly #stat: HeldFile;
+  readonly #beside: OptionalFile | undefined;
   readonly #target: ProbeTarget;
+  readonly #throttling = new Throttling();
 
-  constructor({ reader, hierarchies, path }: CgroupPlace, target: ProbeTarget) {
-    this.#stat = reader.file(`${hierarchies.unified ?? ""}${path}`, "cpu.stat");
+  constructor({ reader, hierarchies, path, besidePath }: CgroupPlace, target: ProbeTarget) {
+    const file = (each: string): HeldFile => reader.file(`${hierarchies.unified ?? ""}${each}`, "cpu.stat");
+    this.#stat = file(path);
+    this.#beside = besidePath === undefined ? undefined : new OptionalFile(file(besidePath));
     this.#target = target;
   }
 
@@ -58,44 +76,41 @@ class UnifiedCpu implements Probe {
     return cpuToleranceCores(this.#target);
   }
 
-  read({ seconds }: SampleTime): number {
+  read(time: SampleTime): number {
     const text = this.#stat.text();
+    if (flatValue(text, "usage_usec") === undefined) throw malformed("cpu.stat", text);
+    const beside = this.#beside?.text() ?? "";
+    const seconds = (key: string): number =>
+      secondsFromMicros((flatValue(text, key) ?? Number.NaN) + (flatValue(beside, key) ?? 0));
     const target = this.#target;
-    const usage = flatValue(text, "usage_usec");
-    if (usage === undefined) throw malformed("cpu.stat", text);
-    put(target, "cpuUsageSeconds", secondsFromMicros(usage));
-    put(target, "cpuUserSeconds", micros(text, "user_usec"));
-    put(target, "cpuSystemSeconds", micros(text, "system_usec"));
-    if (text.includes("nr_periods ")) {
-      putThrottling(text, target);
-      put(target, "cpuThrottledSeconds", micros(text, "throttled_usec"));
-      put(target, "cpuBurstSeconds", micros(text, "burst_usec"));
-    }
-    target.rates.cpu(
-      secondsFromMicros(usage),
-      target.values[COLUMN.cpuThrottledSeconds] ?? Number.NaN,
-      seconds,
-    );
-    return secondsFromMicros(usage);
+    const usageSeconds = seconds("usage_usec");
+    putUsage(target, usageSeconds, seconds("user_usec"), seconds("system_usec"));
+    if (usageSeconds > 0) putThrottling(target, text, UNIFIED, this.#throttling, time);
+    return rated(target, usageSeconds, time);
   }
 
   close(): void {
     this.#stat.close();
+    this.#beside?.close();
   }
 }
 
 /** v1: `cpuacct.usage` in nanoseconds, and the cpu tree's `cpu.stat` with `throttled_time` in nanoseconds. */
 class SplitCpu implements Probe {
   readonly name = "cpu";
-  readonly schedule = SCHEDULE;
-  readonly fills = FILLS;
+  readonly schedule = CPU_SCHEDULE;
+  readonly fills = CPU_FILLS;
   readonly #usage: HeldFile;
+  readonly #beside: OptionalFile | undefined;
   readonly #stat: OptionalFile | undefined;
   readonly #target: ProbeTarget;
+  readonly #throttling = new Throttling();
 
-  constructor({ reader, hierarchies, path }: CgroupPlace, target: ProbeTarget) {
+  constructor({ reader, hierarchies, path, besidePath }: CgroupPlace, target: ProbeTarget) {
     const { cpu, cpuacct } = hierarchies;
-    this.#usage = reader.file(`${cpuacct ?? cpu ?? ""}${path}`, "cpuacct.usage");
+    const file = (each: string): HeldFile => reader.file(`${cpuacct ?? cpu ?? ""}${each}`, "cpuacct.usage");
+    this.#usage = file(path);
+    this.#beside = besidePath === undefined ? undefined : new OptionalFile(file(besidePath));
     this.#stat = cpu === undefined ? undefined : new OptionalFile(reader.file(`${cpu}${path}`, "cpu.stat"));
     this.#target = target;
   }
@@ -104,36 +119,60 @@ class SplitCpu implements Probe {
     return cpuToleranceCores(this.#target);
   }
 
-  read({ seconds }: SampleTime): number {
-    const usageSeconds = secondsFromNanos(parseSingle(this.#usage.text()));
-    const target = this.#target;
-    put(target, "cpuUsageSeconds", usageSeconds);
+  read(time: SampleTime): number {
+    const beside = this.#beside?.text();
+    const nanoseconds = parseSingle(this.#usage.text()) + (beside === undefined ? 0 : parseSingle(beside));
+    const usageSeconds = secondsFromNanos(nanoseconds);
+    putUsage(this.#target, usageSeconds, Number.NaN, Number.NaN);
     const text = this.#stat?.text();
-    if (text !== undefined) {
-      putThrottling(text, target);
-      put(target, "cpuThrottledSeconds", nanos(text, "throttled_time"));
-      put(target, "cpuBurstSeconds", nanos(text, "burst_time"));
-    }
-    target.rates.cpu(usageSeconds, target.values[COLUMN.cpuThrottledSeconds] ?? Number.NaN, seconds);
-    return usageSeconds;
+    if (text !== undefined && usageSeconds > 0)
+      putThrottling(this.#target, text, SPLIT, this.#throttling, time);
+    return rated(this.#target, usageSeconds, time);
   }
 
   close(): void {
     this.#usage.close();
+    this.#beside?.close();
     this.#stat?.close();
   }
 }
 
-function putThrottling(text: string, target: ProbeTarget): void {
-  put(target, "cpuPeriods", flatValue(text, "nr_periods"));
-  put(target, "cpuThrottledPeriods", flatValue(text, "nr_throttled"));
+/** Of a cgroup in which nothing ever ran no use is told: what belongs to it may run elsewhere. */
+function putUsage(
+  target: ProbeTarget,
+  usageSeconds: number,
+  userSeconds: number,
+  systemSeconds: number,
+): void {
+  const hasRun = usageSeconds > 0;
+  put(target, "cpuUsageSeconds", hasRun ? usageSeconds : undefined);
+  put(target, "cpuUserSeconds", hasRun ? userSeconds : undefined);
+  put(target, "cpuSystemSeconds", hasRun ? systemSeconds : undefined);
+}
+
+function putThrottling(
+  target: ProbeTarget,
+  text: string,
+  keys: TimeKeys,
+  throttling: Throttling,
+  time: SampleTime,
+): void {
+  const seconds = (key: string): number => keys.toSeconds(flatValue(text, key) ?? Number.NaN);
+  const own = {
+    periods: flatValue(text, "nr_periods") ?? Number.NaN,
+    throttledPeriods: flatValue(text, "nr_throttled") ?? Number.NaN,
+    throttledSeconds: seconds(keys.throttled),
+  };
+  const counts = throttling.next(own, target.pod?.throttling(time));
+  put(target, "cpuPeriods", counts.periods);
+  put(target, "cpuThrottledPeriods", counts.throttledPeriods);
+  put(target, "cpuThrottledSeconds", counts.throttledSeconds);
   put(target, "cpuBursts", flatValue(text, "nr_bursts"));
+  put(target, "cpuBurstSeconds", seconds(keys.burst));
 }
 
-function micros(text: string, key: string): number {
-  return secondsFromMicros(flatValue(text, key) ?? Number.NaN);
-}
-
-function nanos(text: string, key: string): number {
-  return secondsFromNanos(flatValue(text, key) ?? Number.NaN);
+/** @returns the total by which the sampling controller judges */
+function rated(target: ProbeTarget, usageSeconds: number, { seconds }: SampleTime): number {
+  target.rates.cpu(usageSeconds, target.values[COLUMN.cpuThrottledSeconds] ?? Number.NaN, seconds);
+  return usageSeconds;
 }

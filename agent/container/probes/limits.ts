@@ -2,6 +2,7 @@ import { parseCfsQuota, parseCpuMax, parseLimitBytes } from "../../parse/cgroup-
 import { AbsentSource } from "../../read/file-error.ts";
 import { OptionalFile } from "../../read/optional-file.ts";
 import type { ContainerColumn } from "../columns.ts";
+import type { SampleTime } from "../../sampling/sample-time.ts";
 import { put } from "./probe.ts";
 import type { CgroupPlace, Probe, ProbeSchedule, ProbeTarget } from "./probe.ts";
 
@@ -9,8 +10,9 @@ import type { CgroupPlace, Probe, ProbeSchedule, ProbeTarget } from "./probe.ts"
 const SCHEDULE: ProbeSchedule = { kind: "gauge", tolerance: 0.01, minSeconds: 5, maxSeconds: 30 };
 
 const FILLS: readonly ContainerColumn[] = ["cpuLimitCores", "memoryLimitBytes"];
+const NO_LIMITS = { cpuCores: Number.NaN, memoryBytes: Number.NaN };
 
-/** CPU quota and memory limit: v2 `cpu.max` and `memory.max`, v1 `cpu.cfs_*` and `memory.limit_in_bytes`. */
+/** CPU quota and memory limit, the tighter of the container's and its pod's: v2 `cpu.max` and `memory.max`, v1 `cpu.cfs_*` and `memory.limit_in_bytes`. */
 export class LimitsProbe implements Probe {
   readonly name = "limits";
   readonly schedule = SCHEDULE;
@@ -34,21 +36,32 @@ export class LimitsProbe implements Probe {
     this.#target = target;
   }
 
-  read(): number {
+  read(time: SampleTime): number {
     const cpuMax = this.#cpuMax?.text();
     const quota = this.#quota?.text();
     const period = this.#period?.text();
     const memory = this.#memory?.text();
-    if (cpuMax === undefined && quota === undefined && memory === undefined) throw new AbsentSource("limits");
+    const pod = this.#target.pod?.limits(time) ?? NO_LIMITS;
+    const isOwnThere = cpuMax !== undefined || quota !== undefined || memory !== undefined;
+    const ofPod = [pod.cpuCores, pod.memoryBytes].some((limit) => limit > 0);
+    if (!isOwnThere && !ofPod) throw new AbsentSource("limits");
     let cores: number | undefined;
     if (cpuMax !== undefined) cores = parseCpuMax(cpuMax);
     else if (quota !== undefined && period !== undefined) cores = parseCfsQuota(quota, period);
+    cores = tighter(cores, pod.cpuCores);
     put(this.#target, "cpuLimitCores", cores);
-    put(this.#target, "memoryLimitBytes", memory === undefined ? undefined : parseLimitBytes(memory));
+    const memoryBytes = memory === undefined ? undefined : parseLimitBytes(memory);
+    put(this.#target, "memoryLimitBytes", tighter(memoryBytes, pod.memoryBytes));
     return cores ?? 0;
   }
 
   close(): void {
     for (const file of [this.#cpuMax, this.#quota, this.#period, this.#memory]) file?.close();
   }
+}
+
+/** @param ofPod NaN without a limit */
+function tighter(own: number | undefined, ofPod: number): number | undefined {
+  if (!(ofPod > 0)) return own;
+  return own === undefined ? ofPod : Math.min(own, ofPod);
 }

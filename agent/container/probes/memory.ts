@@ -1,11 +1,11 @@
 import { parseSingle } from "../../parse/cgroup-files.ts";
 import { flatValue } from "../../parse/flat-keyed.ts";
 import { malformed } from "../../parse/malformed.ts";
-import { AbsentSource } from "../../read/file-error.ts";
+import { AbsentSource, readFailure } from "../../read/file-error.ts";
 import { OptionalFile } from "../../read/optional-file.ts";
 import type { HeldFile } from "../../read/reader.ts";
 import { CHANNEL } from "../../sampling/signal.ts";
-import { COLUMN } from "../columns.ts";
+import { COLUMN, COLUMN_COUNT } from "../columns.ts";
 import type { ContainerColumn } from "../columns.ts";
 import { MEMORY_TOLERANCE_BYTES, memoryToleranceBytes } from "./tolerance.ts";
 import { put } from "./probe.ts";
@@ -48,9 +48,11 @@ export class MemoryProbe implements Probe {
   readonly #stat: HeldFile;
   readonly #events: OptionalFile;
   readonly #failures: OptionalFile | undefined;
+  readonly #beside: MemoryProbe | undefined;
   readonly #target: ProbeTarget;
 
-  constructor({ reader, hierarchies, path }: CgroupPlace, target: ProbeTarget) {
+  constructor(place: CgroupPlace, target: ProbeTarget) {
+    const { reader, hierarchies, path, besidePath } = place;
     const isV1 = hierarchies.mode !== "v2";
     const tree = isV1 ? hierarchies.memory : hierarchies.unified;
     const folder = `${tree ?? ""}${path}`;
@@ -60,6 +62,11 @@ export class MemoryProbe implements Probe {
     this.#stat = reader.file(folder, "memory.stat");
     this.#events = new OptionalFile(reader.file(folder, isV1 ? "memory.oom_control" : "memory.events"));
     this.#failures = isV1 ? new OptionalFile(reader.file(folder, "memory.failcnt")) : undefined;
+    if (besidePath !== undefined) {
+      const values = new Float64Array(COLUMN_COUNT).fill(Number.NaN);
+      const beside = { ...place, path: besidePath, besidePath: undefined };
+      this.#beside = new MemoryProbe(beside, { values, rates: target.rates });
+    }
     this.#target = target;
   }
 
@@ -74,7 +81,8 @@ export class MemoryProbe implements Probe {
     if (this.#isV1) readSplitStat(text, usageBytes, this.#target);
     else readUnifiedStat(text, usageBytes, this.#target);
     this.#readEvents();
-    return this.#target.values[COLUMN.memoryWorkingSetBytes] ?? usageBytes;
+    this.#addBeside();
+    return this.#target.values[COLUMN.memoryWorkingSetBytes] || usageBytes;
   }
 
   close(): void {
@@ -82,6 +90,23 @@ export class MemoryProbe implements Probe {
     this.#stat.close();
     this.#events.close();
     this.#failures?.close();
+    this.#beside?.close();
+  }
+
+  #addBeside(): void {
+    const beside = this.#beside;
+    if (beside === undefined) return;
+    try {
+      beside.read();
+    } catch (error) {
+      if (readFailure(error) === "absent") return;
+      throw error;
+    }
+    for (const column of FILLS) {
+      const more = beside.#target.values[COLUMN[column]] ?? Number.NaN;
+      const index = COLUMN[column];
+      if (!Number.isNaN(more)) this.#target.values[index] = (this.#target.values[index] || 0) + more;
+    }
   }
 
   #readEvents(): void {
@@ -107,6 +132,12 @@ function refaults(text: string, prefix: string): number | undefined {
 
 /** Usage less inactive page cache, never below 0: what kubelet calls the working set. */
 function putUsage(usageBytes: number, inactiveFileBytes: number, target: ProbeTarget): void {
+  if (usageBytes === 0) {
+    // Nothing is charged to it: what belongs to it may be charged elsewhere.
+    put(target, "memoryUsageBytes", undefined);
+    put(target, "memoryWorkingSetBytes", undefined);
+    return;
+  }
   put(target, "memoryUsageBytes", usageBytes);
   put(target, "memoryWorkingSetBytes", Math.max(0, usageBytes - inactiveFileBytes));
 }

@@ -5,6 +5,7 @@ import type { SignalOptions } from "../../sampling/signal.ts";
 import { COLUMN } from "../columns.ts";
 import type { ContainerColumn } from "../columns.ts";
 import type { ContainerRates } from "../rates.ts";
+import type { ThrottlingCounts } from "./throttling.ts";
 
 export type ProbeName =
   | "cpu"
@@ -40,11 +41,20 @@ export interface Probe {
   close(): void;
 }
 
+/** The pod around a container, as its own cgroup tells it now. */
+export interface EnclosingPod {
+  /** Undefined where it has no quota. */
+  throttling(time: SampleTime): ThrottlingCounts | undefined;
+  /** NaN where it has none. */
+  limits(time: SampleTime): { readonly cpuCores: number; readonly memoryBytes: number };
+}
+
 /** What a probe writes to. */
 export interface ProbeTarget {
   /** By {@link COLUMN}, NaN where nothing was read. */
   readonly values: Float64Array;
   readonly rates: ContainerRates;
+  readonly pod?: EnclosingPod | undefined;
 }
 
 /** Where a container's cgroup is. */
@@ -53,6 +63,8 @@ export interface CgroupPlace {
   readonly hierarchies: Hierarchies;
   /** Path in every tree, starting with `/`. */
   readonly path: string;
+  /** A second cgroup whose CPU and memory count as well: Kata puts the part of a sandbox outside its pod there. */
+  readonly besidePath?: string | undefined;
 }
 
 /** Writes a column; an absent value is NaN inside. */

@@ -1,9 +1,11 @@
-import { renameSync } from "node:fs";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { renameSync, symlinkSync } from "node:fs";
+import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
+import type { AgentOptions } from "@tradewind/agent/options.ts";
 import { AgentOn } from "../agent-on.ts";
 import { netDev, schedstat, softnetStat } from "../tree/kernel-text.ts";
 import { Tree } from "../tree/plant.ts";
-import { resctrlFiles } from "../tree/resctrl.ts";
+import { resctrlFiles, throttleFiles } from "../tree/resctrl.ts";
+import type { CoolingCpu } from "../tree/resctrl.ts";
 import { situation, V2 } from "../tree/situation.ts";
 
 let tree: Tree;
@@ -138,6 +140,139 @@ describe("network", () => {
     expect(on.snapshot().interference.network.value).toBeCloseTo(0.6, 9);
   });
 
+  /** Bytes per second that the node's links receive when these do, MB; `setUp` lays out what sysfs says of them. */
+  function receivedOver(
+    links: Readonly<Record<string, number>>,
+    setUp: () => void,
+    options: Partial<AgentOptions> = {},
+  ): number | undefined {
+    const devices = (seconds: number): string =>
+      netDev(
+        Object.fromEntries(
+          Object.entries(links).map(([name, megabytes]) => [
+            name,
+            { receivedBytes: megabytes * 1e6 * seconds, sentBytes: 0 },
+          ]),
+        ),
+      );
+    tree.plant({ "proc/1/net/dev": devices(1) });
+    setUp();
+    using on = new AgentOn(tree, options);
+    on.cycle();
+    for (let second = 2; second <= 5; second += 1) on.cycle(1, { "proc/1/net/dev": devices(second) });
+    return on.snapshot().signals["network.receivedBytesPerSecond"]?.value;
+  }
+  const card = (name: string, files: Readonly<Record<string, string>> = {}): void => {
+    tree.plant({ [`sys/class/net/${name}/device/uevent`]: "DRIVER=mlx5_core\n" });
+    for (const [file, text] of Object.entries(files)) tree.plant({ [`sys/class/net/${name}/${file}`]: text });
+  };
+  const enslave = (name: string, master: string): void => {
+    tree.plant({ [`sys/class/net/${name}/mtu`]: "1500\n" });
+    symlinkSync(`../${master}`, tree.path(`sys/class/net/${name}/master`));
+  };
+
+  it.each<[string, Readonly<Record<string, number>>, () => void, Partial<AgentOptions>]>([
+    [
+      "of a virtual function below the card that stands for it",
+      { eth0: 80, enP4s2: 80 },
+      () => (card("enP4s2"), enslave("enP4s2", "eth0")),
+      {},
+    ],
+    [
+      "of the two halves of a virtual machine's failover pair",
+      { eth0: 80, eth0nsby: 30, ens9: 50 },
+      () => {
+        for (const name of ["eth0nsby", "ens9"]) {
+          card(name);
+          enslave(name, "eth0");
+        }
+      },
+      {},
+    ],
+    [
+      "of a bond's cards, and not the bond's",
+      { bond0: 80, eth0: 30, eth1: 50 },
+      () => {
+        card("eth1");
+        for (const name of ["eth0", "eth1"]) enslave(name, "bond0");
+      },
+      {},
+    ],
+    [
+      "of a bond whose speed is stated, and not its cards'",
+      { bond0: 80, eth0: 30, eth1: 50 },
+      () => {
+        card("eth1");
+        for (const name of ["eth0", "eth1"]) enslave(name, "bond0");
+      },
+      { linkBytesPerSecond: { bond0: 2.5e9 } },
+    ],
+    [
+      "of a card, and not of the bridge, the VLAN and the pods' pairs on it",
+      { eth0: 80, br0: 80, "eth0.100": 60, veth1a2b: 40, "veth3c@if2": 40 },
+      () => enslave("eth0", "br0"),
+      {},
+    ],
+    [
+      "of an uplink, and not of the switch's ends of virtual functions",
+      { eth0: 80, eth0_0: 30, eth0_1: 50 },
+      () => {
+        card("eth0", { phys_port_name: "p0\n" });
+        card("eth0_0", { phys_port_name: "pf0vf0\n" });
+        card("eth0_1", { phys_port_name: "c1pf0sf1\n" });
+      },
+      {},
+    ],
+  ])("the bytes count once: those %s", (_what, links, setUp, options) => {
+    expect(receivedOver(links, setUp, options)).toBeCloseTo(80e6, 0);
+  });
+
+  describe("among thousands of pods' pairs", () => {
+    const eth0 = (seconds: number) => ({ receivedBytes: 50e6 * seconds, sentBytes: 1e6 * seconds });
+    const crowd = Object.fromEntries(
+      Array.from({ length: 3000 }, (_, at) => [`veth${at}`, { receivedBytes: 1, sentBytes: 1 }]),
+    );
+    const statistics = (seconds: number) =>
+      Object.fromEntries(
+        Object.entries({
+          rx_bytes: 50e6 * seconds,
+          rx_packets: 50e3 * seconds,
+          rx_errors: 1,
+          rx_dropped: 2,
+          rx_missed_errors: 3,
+          tx_bytes: 1e6 * seconds,
+          tx_packets: 1e3 * seconds,
+          tx_errors: 4,
+          tx_dropped: 5,
+        }).map(([name, value]) => [`sys/class/net/eth0/statistics/${name}`, `${value}\n`]),
+      );
+
+    test("a card is read for itself, and the list of all of them every half minute", () => {
+      tree.plant({ "proc/1/net/dev": netDev({ ...crowd, eth0: eth0(1) }), ...statistics(1) });
+      using on = new AgentOn(tree);
+      on.cycle();
+      // What the list says now is not looked at.
+      tree.plant({ "proc/1/net/dev": netDev({ ...crowd, eth0: eth0(900) }) });
+      for (let second = 2; second <= 20; second += 1) on.cycle(1, statistics(second));
+      expect(on.snapshot().signals["network.receivedBytesPerSecond"]?.value).toBeCloseTo(50e6, 0);
+      expect(on.metric('tradewind_node_network_receive_drops_total{device="eth0"}')).toBe(2 + 3);
+      expect(on.metric('tradewind_node_network_send_errors_total{device="eth0"}')).toBe(4);
+      tree.plant({ "proc/1/net/dev": netDev({ lo: eth0(1) }) });
+      for (let second = 21; second <= 40; second += 1) on.cycle(1, statistics(second));
+      expect(on.metrics()).not.toContain('device="eth0"');
+    });
+
+    test("a card is read from the list where sysfs has no counters of it, and seen to go at once", () => {
+      tree.plant({ "proc/1/net/dev": netDev({ ...crowd, eth0: eth0(1) }) });
+      using on = new AgentOn(tree);
+      on.cycle();
+      on.cycle(1, { "proc/1/net/dev": netDev({ ...crowd, eth0: eth0(2) }) });
+      expect(on.snapshot().signals["network.receivedBytesPerSecond"]?.value).toBeCloseTo(50e6, 0);
+      on.cycle(1, { "proc/1/net/dev": netDev(crowd) });
+      expect(on.metrics()).not.toContain('device="eth0"');
+    });
+  });
+
   test("an interface that goes leaves no series", () => {
     using on = new AgentOn(tree);
     on.cycle();
@@ -224,11 +359,45 @@ describe("a CPU that goes offline", () => {
     using on = new AgentOn(tree);
     on.cycle();
     expect(on.metric("tradewind_node_cpu_core_throttles_total")).toBe(3 + 1);
+    tree.remove("sys/devices/system/cpu/cpu1/topology");
     tree.remove("sys/devices/system/cpu/cpu1/thermal_throttle");
     tree.plant({ "sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count": "5\n" });
     cycles(on, 60);
     expect(on.metric("tradewind_node_cpu_core_throttles_total")).toBe(5 + 1);
-    expect(on.metric("tradewind_node_cpu_package_throttles_total")).toBe(4 + 4);
+    expect(on.metric("tradewind_node_cpu_package_throttles_total")).toBe(4);
+  });
+});
+
+describe("throttles to cool", () => {
+  const hyperthreads = [
+    { socket: 0, core: 0, coreThrottles: 7, packageThrottles: 20 },
+    { socket: 0, core: 1, coreThrottles: 2, packageThrottles: 20 },
+    { socket: 1, core: 0, coreThrottles: 4, packageThrottles: 5 },
+    { socket: 0, core: 0, coreThrottles: 7, packageThrottles: 20 },
+    { socket: 0, core: 1, coreThrottles: 2, packageThrottles: 20 },
+    { socket: 1, core: 0, coreThrottles: 4, packageThrottles: 5 },
+  ];
+  const without = (key: "core" | "packageThrottles" | "socket") =>
+    hyperthreads.map(({ [key]: _, ...rest }) => rest);
+
+  it.each<[string, readonly CoolingCpu[], number, number | undefined]>([
+    ["once a core and once a package", hyperthreads, 7 + 2 + 4, 20 + 5],
+    ["a CPU as a core of its own where its core is not known", without("core"), 2 * (7 + 2 + 4), 20 + 5],
+    ["no package where none is known", without("socket"), 2 * (7 + 2 + 4), undefined],
+    [
+      "no package where the kernel says -1",
+      hyperthreads.map((cpu) => ({ ...cpu, socket: -1 })),
+      2 * (7 + 2 + 4),
+      undefined,
+    ],
+    ["cores alone where packages have no counter", without("packageThrottles"), 7 + 2 + 4, undefined],
+  ])("count %s", (_what, cpus, cores, packages) => {
+    tree.plant(throttleFiles(cpus));
+    using on = new AgentOn(tree);
+    on.cycle();
+    expect(on.metric("tradewind_node_cpu_core_throttles_total")).toBe(cores);
+    expect(on.metric("tradewind_node_cpu_package_throttles_total")).toBe(packages);
+    expect(on.metric('tradewind_agent_collector_success{collector="thermal"}')).toBe(1);
   });
 });
 

@@ -20,7 +20,13 @@ function pod(uid: string, name: string, more: Record<string, unknown> = {}): Rec
   return {
     metadata: { uid, name, namespace: "shop", resourceVersion: "7", ...more },
     status: {
-      initContainerStatuses: [{ name: "migrate", containerID: `containerd://${"1".repeat(64)}` }],
+      initContainerStatuses: [
+        {
+          name: "migrate",
+          containerID: `containerd://${"1".repeat(64)}`,
+          state: { terminated: { exitCode: 0 } },
+        },
+      ],
       containerStatuses: [
         { name: "web", containerID: `containerd://${ID}` },
         { name: "starting", containerID: "" },
@@ -38,9 +44,9 @@ describe("what is taken from a pod", () => {
       name: "web-1",
       namespace: "shop",
       containers: [
-        { id: ID, name: "web" },
-        { id: "1".repeat(64), name: "migrate" },
-        { id: "2".repeat(64), name: "debug" },
+        { id: ID, name: "web", hasEnded: false },
+        { id: "1".repeat(64), name: "migrate", hasEnded: true },
+        { id: "2".repeat(64), name: "debug", hasEnded: false },
       ],
     });
   });

@@ -5,6 +5,8 @@ import type { Files } from "./plant.ts";
 export interface ContainerUse {
   readonly cpuSeconds: number;
   readonly cpuLimitCores?: number;
+  /** Periods in which a quota was enforced; with a quota 600 where not stated. */
+  readonly periods?: number;
   readonly throttledPeriods?: number;
   readonly throttledSeconds?: number;
   readonly cpuWaitSeconds?: number;
@@ -42,7 +44,7 @@ export function v2Files(folder: string, use: ContainerUse): Files {
       usage_usec: micros(cpuSeconds),
       user_usec: micros(cpuSeconds * 0.75),
       system_usec: micros(cpuSeconds * 0.25),
-      nr_periods: use.cpuLimitCores === undefined ? 0 : PERIODS,
+      nr_periods: use.cpuLimitCores === undefined ? 0 : (use.periods ?? PERIODS),
       nr_throttled: use.throttledPeriods ?? 0,
       throttled_usec: micros(use.throttledSeconds ?? 0),
       nr_bursts: 0,
@@ -80,7 +82,7 @@ export function v1Files(root: string, path: string, use: ContainerUse, unified: 
   return {
     [`${root}/cpuacct${path}/cpuacct.usage`]: `${nanos(cpuSeconds)}\n`,
     [`${root}/cpu${path}/cpu.stat`]: flatKeyed({
-      nr_periods: use.cpuLimitCores === undefined ? 0 : PERIODS,
+      nr_periods: use.cpuLimitCores === undefined ? 0 : (use.periods ?? PERIODS),
       nr_throttled: use.throttledPeriods ?? 0,
       throttled_time: nanos(use.throttledSeconds ?? 0),
       nr_bursts: 0,

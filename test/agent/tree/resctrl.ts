@@ -22,9 +22,32 @@ export function resctrlFiles(bytes = 1e12): Files {
     ...group("/BE", "Unavailable", "Unassigned", "Error"),
     "sys/devices/system/node/node0/numastat":
       "numa_hit 100\nnuma_miss 7\nnuma_foreign 8\ninterleave_hit 9\nlocal_node 100\nother_node 5\n",
-    "sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count": "3\n",
-    "sys/devices/system/cpu/cpu0/thermal_throttle/package_throttle_count": "4\n",
-    "sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count": "1\n",
-    "sys/devices/system/cpu/cpu1/thermal_throttle/package_throttle_count": "4\n",
+    ...throttleFiles([
+      { socket: 0, core: 0, coreThrottles: 3, packageThrottles: 4 },
+      { socket: 0, core: 1, coreThrottles: 1, packageThrottles: 4 },
+    ]),
   };
+}
+
+/** A CPU's place, absent where the kernel does not tell it, and what it counted. */
+export interface CoolingCpu {
+  readonly socket?: number;
+  readonly core?: number;
+  readonly coreThrottles?: number;
+  readonly packageThrottles?: number;
+}
+
+/** Throttle counts by CPU. */
+export function throttleFiles(cpus: readonly CoolingCpu[]): Files {
+  const files: Record<string, string> = {};
+  for (const [cpu, { socket, core, coreThrottles, packageThrottles }] of cpus.entries()) {
+    const put = (name: string, value: number | undefined): void => {
+      if (value !== undefined) files[`sys/devices/system/cpu/cpu${cpu}/${name}`] = `${value}\n`;
+    };
+    put("topology/physical_package_id", socket);
+    put("topology/core_id", core);
+    put("thermal_throttle/core_throttle_count", coreThrottles);
+    put("thermal_throttle/package_throttle_count", packageThrottles);
+  }
+  return files;
 }

@@ -1,4 +1,4 @@
-import { classify, isKubepods, mayHoldKubepods, qosOf } from "@tradewind/agent/cgroup/name.ts";
+import { classify, isKubepods, qosOf } from "@tradewind/agent/cgroup/name.ts";
 import {
   parseBlkio,
   parseCfsQuota,
@@ -166,7 +166,6 @@ const names = textTarget(
     }
     qosOf(text);
     isKubepods(text);
-    mayHoldKubepods(text);
   },
   { words: ["pod", "kubepods", ".slice", ".scope", "-", ":", "cri-containerd-"] },
 );

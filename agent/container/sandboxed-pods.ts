@@ -1,0 +1,160 @@
+import type { FoundContainer } from "../cgroup/discovery.ts";
+import type { Pod } from "./pod.ts";
+import type { ContainerRates } from "./rates.ts";
+
+/** What is known of a pod when its containers are judged. */
+export interface JudgedPod {
+  readonly path: string;
+  readonly pod: Pod;
+  readonly members: readonly JudgedContainer[];
+}
+
+export interface JudgedContainer {
+  /** Of its own cgroup. */
+  readonly rates: ContainerRates;
+  /** Reads its CPU counter now. */
+  readonly readCpu: () => void;
+}
+
+/** What a source of names, and what was read, know of containers. */
+export interface Known {
+  isNamed(id: string): boolean;
+  /** Ids of the running containers of the pod with this uid in cgroup paths; undefined without names. */
+  running(podUid: string): readonly string[] | undefined;
+  /** Whether anything ever ran in the container's own cgroup; true before it was read. */
+  readonly hasRun: (container: FoundContainer) => boolean;
+}
+
+interface Look {
+  /** When its pod had been read. */
+  readonly atSeconds: number;
+  /** Since when more than half of what the pod uses is nobody's; undefined while it is its containers'. */
+  readonly unownedSeconds: number | undefined;
+}
+
+/** Part of a pod's use that none of its containers has, above which it belongs to a sandbox around them. */
+const UNOWNED_RATIO = 0.5;
+/** Less is what a pod does by itself; cores. */
+const LEAST_CORES = 0.02;
+/** It must be so for as long: containers come and go between two looks. */
+const LEAST_SECONDS = 5;
+/** Names come later than cgroups: so long what no name is known of may be a container. */
+const UNNAMED_SECONDS = 30;
+/** Reads of one cycle are of one time. */
+const APART_SECONDS = 0.5;
+
+/**
+ * Pods whose containers run in one sandbox, so that the kernel counts their use at the pod: the sentry of gVisor runs in the
+ * pod's cgroup or in one of its own, the virtual machine of Kata too, and the containers' own have little or nothing.
+ *
+ * A pod is one of them when for 5 s more than half of its use was in no container's cgroup. Counters only rise, so that a
+ * container read less often than its pod used at most what it used in its own, longer time.
+ */
+export class SandboxedPods {
+  readonly #judged = new Set<string>();
+  /** By the pod's path. */
+  readonly #looks = new Map<string, Look>();
+  /** When a container was found first, by directory. */
+  #firstSeconds = new Map<string, number>();
+
+  /** @returns whether the pod is now known to be one of them, and was not before */
+  judge({ path, pod, members }: JudgedPod): boolean {
+    const { sinceSeconds, atSeconds } = pod.rates.cpuRead;
+    const look = this.#looks.get(path);
+    if (this.#judged.has(path) || members.length === 0 || look?.atSeconds === atSeconds) return false;
+    if (isSuspect(pod, members)) {
+      for (const { rates, readCpu } of members) {
+        if (rates.cpuRead.atSeconds < atSeconds - APART_SECONDS) readCpu();
+      }
+    }
+    const ratio = unownedRatio(pod, members);
+    const isUnowned = ratio !== undefined && ratio > UNOWNED_RATIO;
+    const unownedSeconds = isUnowned
+      ? Math.max(look?.unownedSeconds ?? sinceSeconds, pod.changedSeconds)
+      : ratio === undefined
+        ? look?.unownedSeconds
+        : undefined;
+    this.#looks.set(path, { atSeconds, unownedSeconds });
+    if (!isUnowned || unownedSeconds === undefined || atSeconds - unownedSeconds < LEAST_SECONDS)
+      return false;
+    this.#judged.add(path);
+    return true;
+  }
+
+  /** The containers as they are to be read: those of sandboxed pods in their pod's cgroup, their sandboxes left out. */
+  settle(found: readonly FoundContainer[], known: Known, seconds: number): FoundContainer[] {
+    this.#firstSeconds = new Map(
+      found.map(({ directory }) => [directory, this.#firstSeconds.get(directory) ?? seconds]),
+    );
+    const pods = Map.groupBy(found, ({ podPath }) => podPath);
+    for (const path of this.#judged) if (!pods.has(path)) this.#judged.delete(path);
+    for (const path of this.#looks.keys()) if (!pods.has(path)) this.#looks.delete(path);
+    return [...pods].flatMap(([path, members]) =>
+      path === undefined ? members : this.#settlePod(path, members, known, seconds),
+    );
+  }
+
+  #settlePod(
+    path: string,
+    members: readonly FoundContainer[],
+    known: Known,
+    seconds: number,
+  ): readonly FoundContainer[] {
+    const [first] = members;
+    if (first === undefined) return members;
+    const running = known.running(first.podUid) ?? [];
+    const named = members.filter(({ id }) => known.isNamed(id));
+    const isNamedElsewhere =
+      named.length === 0
+        ? members.every((each) => this.#isSandbox(each, seconds))
+        : !named.some(known.hasRun);
+    if (!this.#judged.has(path) && (running.length === 0 || !isNamedElsewhere)) return members;
+    const overheadPath = members.find((each) => each.overheadPath !== undefined)?.overheadPath;
+    const inside = running.length === 0 ? members : running.map((id) => memberOf(members, first, id));
+    const countedIn = inside.length === 1 ? "pod" : "shared";
+    return inside.map((each) => ({ ...each, countedIn, overheadPath }));
+  }
+
+  /** Whether what Kubernetes does not name is a sandbox: Kata's names itself, others are known by their age. */
+  #isSandbox({ runtime, directory }: FoundContainer, seconds: number): boolean {
+    return runtime === "kata" || seconds - (this.#firstSeconds.get(directory) ?? seconds) >= UNNAMED_SECONDS;
+  }
+}
+
+/** A container that is named, in the pod's cgroup where it has none of its own. */
+function memberOf(members: readonly FoundContainer[], first: FoundContainer, id: string): FoundContainer {
+  const directory = first.directory.slice(0, first.directory.lastIndexOf("/"));
+  const path = first.podPath ?? first.path;
+  return members.find((each) => each.id === id) ?? { ...first, id, path, directory };
+}
+
+/** Whether what was read last lets one think that a pod uses far more than its containers. */
+function isSuspect({ rates }: Pod, members: readonly JudgedContainer[]): boolean {
+  if (rates.cpuCores === undefined) return false;
+  let owned = 0;
+  for (const { rates: own } of members) owned += own.cpuCores ?? 0;
+  const isAnyThing = rates.cpuCores >= LEAST_CORES || members.every(({ rates: own }) => hasNothing(own));
+  return isAnyThing && owned <= (1 - UNOWNED_RATIO) * rates.cpuCores;
+}
+
+function hasNothing({ cpuRead }: ContainerRates): boolean {
+  return cpuRead.totalSeconds === 0;
+}
+
+/** The least part of what a pod used between its last two reads that is in none of its containers; undefined: not known. */
+function unownedRatio(pod: Pod, members: readonly JudgedContainer[]): number | undefined {
+  const { sinceSeconds, atSeconds, usedSeconds } = pod.rates.cpuRead;
+  if (!(atSeconds > sinceSeconds) || !(usedSeconds > 0)) return undefined;
+  if (pod.changedSeconds > sinceSeconds + APART_SECONDS) return undefined;
+  let owned = 0;
+  const isIdle = usedSeconds / (atSeconds - sinceSeconds) < LEAST_CORES;
+  if (isIdle && !members.every(({ rates }) => hasNothing(rates))) return undefined;
+  for (const { rates } of members) {
+    const own = rates.cpuRead;
+    if (own.atSeconds < atSeconds - APART_SECONDS) return undefined;
+    if (hasNothing(rates)) continue;
+    if (!(own.sinceSeconds <= sinceSeconds + APART_SECONDS)) return undefined;
+    owned += Math.max(0, own.usedSeconds);
+  }
+  return 1 - owned / usedSeconds;
+}
