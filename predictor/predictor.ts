@@ -233,6 +233,7 @@ async function openApplications(
     several,
     rates: several ? rememberedRates(rates) : rates,
     nodes,
+    scalings: () => source?.scalings(),
     trainer: trainer.forOne(),
     webhook,
     reasoner: openReasoner(setting),

@@ -112,6 +112,8 @@ export function valuesSchema(): Schema {
       checkNamespaces: flag,
       logLevel: choice("trace", "debug", "info", "warn", "error", "silent"),
       extraObjects: { type: "array", items: map },
+      // A chart that this one is a part of switches it by its `condition`, and Helm hands that down.
+      enabled: flag,
       // Helm hands `global` down from parent charts, with whatever else they keep there.
       global: {
         type: "object",

@@ -13,7 +13,7 @@ import {
   ServiceName,
 } from "./quantity.ts";
 import { Reasons } from "./reason.ts";
-import { QuotaAmounts } from "./workload.ts";
+import { QuotaAmounts, ScalingPause } from "./workload.ts";
 
 /** The levels of the ladder, from least to most evidence; `students` act when the predictor is silent. */
 export const POLICIES = [
@@ -119,7 +119,7 @@ export const Wish = z.strictObject({
     replicasReady: Count.optional(),
     replicasWanted: Count.optional(),
     /** The autoscaler in charge is held still, so nothing that is recommended is carried out. */
-    scalingPaused: z.literal(true).optional(),
+    scalingPaused: ScalingPause.optional(),
     lastStartedAtMs: EpochMs.optional(),
     /** Size of each container that runs: its limit, else its request. Absent where neither is set or known. */
     cpuCores: orAbsent(z.number().positive()),

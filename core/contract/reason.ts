@@ -141,6 +141,8 @@ export const Reason = z.discriminatedUnion("code", [
     graceSeconds: Seconds,
   }),
   reason("running-unknown", {}),
+  reason("scaling-paused", {}),
+  reason("metric-type-value", {}),
   reason("stale-measurements", { ageSeconds: Seconds, limitSeconds: Seconds }),
   reason("unusable-number", { field: Name, value: Text }),
   reason("unreadable", { problem: Text }),

@@ -108,6 +108,10 @@ const SENTENCES: Sentences = {
     `nothing is removed in the first ${graceSeconds} s`,
   "running-unknown": () =>
     "it is not known how many replicas run, so no number is safe; give the predictor a workload source",
+  "scaling-paused": () => "its ScaledObject holds KEDA still: nothing is carried out",
+  "metric-type-value": () =>
+    "its HPA would multiply the number by the ready pods, so it is given none: " +
+    "remove 'metricType: Value' from Tradewind's trigger",
   "stale-measurements": ({ ageSeconds, limitSeconds }) =>
     `the measurements are ${Math.round(ageSeconds)} s old, more than the ${limitSeconds} s allowed`,
   "unusable-number": ({ field, value }) => `the proposal cannot be used: ${field} is ${value}`,

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { Interference } from "./interference.ts";
 import { Count, EpochMs, NodeClassName, NonNegative, ObjectName, Ratio, ServiceName } from "./quantity.ts";
+import { ScalingPause } from "./workload.ts";
 
 /** Latency of many calls, seconds. `count` is the number of calls measured. */
 export const LatencySummary = z.strictObject({
@@ -79,8 +80,11 @@ export const Window = z
     endMs: EpochMs,
     replicasReady: Count.optional(),
     replicasWanted: Count.optional(),
+    /** Between which numbers the autoscaler in charge can bring the replicas. */
+    minReplicas: Count.optional(),
+    maxReplicas: Count.optional(),
     /** The autoscaler in charge is held still. */
-    scalingPaused: z.literal(true).optional(),
+    scalingPaused: ScalingPause.optional(),
     /** Pods that no node has taken yet. Absent where the platform does not say. */
     podsUnscheduled: Count.optional(),
     /**

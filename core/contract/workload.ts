@@ -40,6 +40,12 @@ export type WorkloadPod = z.infer<typeof WorkloadPod>;
 /** What a gRPC probe asks for (grpc/health/v1/health.proto). */
 export const GRPC_PROBE_PATH = "/grpc.health.v1.Health/Check";
 
+/**
+ * Why an autoscaler is held still: by a person, or since its HPA would multiply the number recommended by the pods that are ready
+ * (`metricType: Value`), so that it is given none.
+ */
+export const ScalingPause = z.literal([true, "multiplied"]);
+
 /** A scalable workload and its pods: a Deployment, a StatefulSet, or a service of the local platform. */
 export const Workload = z.strictObject({
   namespace: ObjectName,
@@ -49,11 +55,11 @@ export const Workload = z.strictObject({
   service: ServiceName,
   replicasWanted: Count,
   replicasReady: Count,
-  /** Bounds of the autoscaler in charge (HPA, ScaledObject); absent without one. */
+  /** Between which numbers the autoscaler in charge (HPA, ScaledObject) can bring its replicas now; absent without one. */
   minReplicas: Count.optional(),
   maxReplicas: Count.optional(),
-  /** An annotation holds the autoscaler in charge still (KEDA's `paused`, `paused-replicas`); absent while none does. */
-  scalingPaused: z.literal(true).optional(),
+  /** The autoscaler in charge is held still: its bounds are then one number. */
+  scalingPaused: ScalingPause.optional(),
   /** Pods that no node has taken yet: more replicas would wait like them. */
   podsUnscheduled: Count.optional(),
   /** How many of its pods may be taken down at once, by its tightest PodDisruptionBudget; absent without one. */

@@ -90,7 +90,7 @@ export function contextOf(
   const { exporterStartedAtMs, predictorTakenAtMs } = past;
   // What KEDA is held still for is not carried out, so it is neither booked nor held against what came of it.
   const mode =
-    wish.observed.scalingPaused === true
+    wish.observed.scalingPaused !== undefined
       ? "observe"
       : (rules.modeOf?.(plan, wish.namespace) ?? plan.mode ?? "act");
   const previous = isStart(past, wish, mode) ? past.previous : undefined;

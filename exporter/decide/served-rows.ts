@@ -13,10 +13,10 @@ export const refusalInWords = ({ reason, step }: Pick<Refusal, "step" | "reason"
 /** What KEDA is answered of a service. */
 export function rowOf(entry: BookEntry, refusal: Refusal | undefined): ServedRow {
   const { namespace, service } = entry.recommendation;
-  const { answered } = entry;
+  const { answered, unanswered } = entry;
   const decided = answered === undefined ? undefined : { ...lifeOf(entry), replicas: answered };
   const unknown: Pick<Refusal, "step" | "reason"> | undefined =
-    answered === undefined ? { step: "mode", reason: { code: "running-unknown" } } : refusal;
+    unanswered === undefined ? refusal : { step: "mode", reason: unanswered };
   return {
     namespace,
     service,

@@ -6,7 +6,8 @@ import type {
   Rollback,
   ServedRecommendation,
 } from "@tradewind/core/contract/recommendation.ts";
-import { answeredReplicas, recommendationOf } from "./recommendation.ts";
+import type { Reason } from "@tradewind/core/contract/reason.ts";
+import { answeredReplicas, recommendationOf, whyUnanswered } from "./recommendation.ts";
 
 /**
  * The decision in force for one service, small enough that thousands fit: what is served, ready to serve, and the
@@ -17,8 +18,10 @@ export interface BookEntry {
   readonly decidedMs: number | undefined;
   readonly recommendation: Recommendation;
   readonly final: Allocation;
-  /** Replicas that KEDA is answered; undefined where nothing is to change and it is not known what runs. */
+  /** Replicas that KEDA is answered; undefined where no number is safe. */
   readonly answered: number | undefined;
+  /** Why it is answered nothing; absent where it is answered. */
+  readonly unanswered?: Reason;
   readonly wished: Allocation;
   /** Replicas decided before a quota cut them, those that run, and the measured latency over the objective; for {@link sharesOf}. */
   readonly asked: number;
@@ -85,7 +88,7 @@ export function bookEntry(record: DecisionRecord, decidedMs: number | undefined)
     decidedMs,
     recommendation: recommendationOf(record),
     final: record.final,
-    answered: answeredReplicas(record),
+    ...answerOf(record),
     wished: record.wish.allocation,
     asked: record.actions.find(({ step }) => step === "room")?.before.replicas ?? record.final.replicas,
     ...measuredOf(record.wish),
@@ -117,6 +120,11 @@ export const measuredOf = ({
   severity: evidence["tailOverObjective"] ?? 0,
   routeSeverity: observed.complete ? (evidence["routeOverObjective"] ?? 0) : undefined,
 });
+
+function answerOf(record: DecisionRecord): Pick<BookEntry, "answered" | "unanswered"> {
+  const answered = answeredReplicas(record);
+  return answered === undefined ? { answered, unanswered: whyUnanswered(record) } : { answered };
+}
 
 function observedBefore({ context, wish }: DecisionRecord): Partial<Allocation> {
   const { baseMemoryBytes, runningCpuCores } = wish.evidence;

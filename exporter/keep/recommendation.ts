@@ -47,9 +47,10 @@ function predictionOf({
   return { prediction: { errorRatio, biasRatio, coverageRatio } };
 }
 
-/** A service that others made room for says so, as they do. */
-function comesFirst({ context: { madeRoom, room } }: DecisionRecord): Reason[] {
+/** What holds its autoscaler still; a service that others made room for says so, as they do. */
+function comesFirst({ context: { madeRoom, room }, wish: { observed } }: DecisionRecord): Reason[] {
   return [
+    ...(observed.scalingPaused === undefined ? [] : [pauseOf(observed.scalingPaused)]),
     ...(room?.behind === undefined
       ? []
       : [{ code: "quota-first" as const, quota: room.quota, behind: room.behind }]),
@@ -57,14 +58,22 @@ function comesFirst({ context: { madeRoom, room } }: DecisionRecord): Reason[] {
   ];
 }
 
+const pauseOf = (paused: NonNullable<DecisionRecord["wish"]["observed"]["scalingPaused"]>): Reason =>
+  paused === "multiplied" ? { code: "metric-type-value" } : { code: "scaling-paused" };
+
 /**
  * The replicas that KEDA is answered: those decided on in mode `act`, else what the platform is asked for now, so that nothing
- * changes. Undefined where that is not known.
+ * changes. Undefined where that is not known, and where the HPA would multiply whatever it is told.
  */
 export function answeredReplicas({ context, final, wish }: DecisionRecord): number | undefined {
+  if (wish.observed.scalingPaused === "multiplied") return undefined;
   if ((context.mode ?? "act") === "act") return final.replicas;
   return wish.observed.replicasWanted ?? wish.observed.replicasReady;
 }
+
+/** Why KEDA is answered nothing. */
+export const whyUnanswered = ({ wish }: DecisionRecord): Reason =>
+  wish.observed.scalingPaused === "multiplied" ? { code: "metric-type-value" } : { code: "running-unknown" };
 
 /** What was decided, and for the parts that it leaves open what is advised, within the bounds that are kept here. */
 function withAdvice({

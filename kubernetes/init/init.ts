@@ -182,9 +182,7 @@ function existingScaledObject(
   const paused =
     pause === undefined
       ? []
-      : [
-          `${has}, and ${pausedInWords(pause)} by the annotation ${pause.annotation}: recommendations are not carried out meanwhile`,
-        ];
+      : [`${has}, and ${pausedInWords(pause)} by ${pause.by}: recommendations are not carried out meanwhile`];
   if (asks === undefined) {
     const trigger = JSON.stringify(tradewindTrigger(service, target));
     return [

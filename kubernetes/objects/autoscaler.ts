@@ -13,10 +13,18 @@ export interface Autoscaler {
   readonly utilisationOf: readonly ("cpu" | "memory")[];
   /** The ScaledObject that made it. */
   readonly scaledObject: string | undefined;
-  /** Held still in both directions. */
-  readonly isPaused: boolean;
+  /** What is held still, by an annotation of KEDA or the policies of its `behavior`. */
+  readonly pause: Pause | undefined;
   /** What sets it back to what a repository says: `Helm release 'shop'`, `Argo CD`. */
   readonly managedBy: string | undefined;
+}
+
+/** What holds replicas still: all of it, at a number of replicas where one is given, or one direction. */
+export interface Pause {
+  readonly of: "scaling" | "scale-in" | "scale-out";
+  readonly replicas?: number;
+  /** `the annotation autoscaling.keda.sh/paused`, or a field of the specification. */
+  readonly by: string;
 }
 
 /** Metrics of an HPA, triggers of a ScaledObject. */
@@ -36,6 +44,18 @@ const ResourceMetric = z
     targetType: target ?? (typeof targetAverageUtilization === "number" ? "Utilization" : undefined),
   }))
   .nullish();
+const Direction = z.object({ selectPolicy: z.string().nullish() }).nullish();
+const Behavior = z.object({ scaleUp: Direction, scaleDown: Direction }).nullish();
+
+/** What the policies of a `behavior` switch off. */
+function switchedOff(behavior: z.infer<typeof Behavior>, path: string): Pause | undefined {
+  const isOff = (direction: z.infer<typeof Direction>): boolean => direction?.selectPolicy === "Disabled";
+  const [noIn, noOut] = [isOff(behavior?.scaleDown), isOff(behavior?.scaleUp)];
+  if (noIn && noOut) return { of: "scaling", by: `${path}behavior` };
+  if (noIn) return { of: "scale-in", by: `${path}behavior.scaleDown.selectPolicy` };
+  return noOut ? { of: "scale-out", by: `${path}behavior.scaleUp.selectPolicy` } : undefined;
+}
+
 const Metric = z.object({
   resource: ResourceMetric,
   containerResource: ResourceMetric,
@@ -72,6 +92,7 @@ export const HorizontalPodAutoscaler = z
       minReplicas: Replicas,
       maxReplicas: z.number().int().min(0),
       metrics: ListOf(Metric, MOST_METRICS),
+      behavior: Behavior,
     }),
   })
   .transform(({ metadata, spec }): HorizontalPodAutoscaler => {
@@ -87,7 +108,7 @@ export const HorizontalPodAutoscaler = z
       maxReplicas: spec.maxReplicas,
       utilisationOf: (["cpu", "memory"] as const).filter((resource) => isAgainst(resource)),
       scaledObject: ownerReferences?.kind === "ScaledObject" ? ownerReferences.name : undefined,
-      isPaused: false,
+      pause: switchedOff(spec.behavior, "spec."),
       managedBy: managerOf(metadata),
       externalMetrics: spec.metrics.flatMap(({ external }) => external ?? []),
     };
@@ -99,14 +120,8 @@ const Trigger = z.object({
   metadata: StringMap,
 });
 
-/** What an annotation of KEDA holds still: all of it, at a number of replicas where one is given, or one direction. */
-export interface Pause {
-  readonly of: "scaling" | "scale-in" | "scale-out";
-  readonly replicas?: number;
-  readonly annotation: string;
-}
-
 const PAUSED = "autoscaling.keda.sh/paused";
+const annotated = (name: string): string => `the annotation ${name}`;
 
 /** As KEDA reads them: `paused` and the directions are on unless they say false, and a number of replicas goes first. */
 function pauseOf(annotations: Readonly<Record<string, string>>): Pause | undefined {
@@ -115,18 +130,18 @@ function pauseOf(annotations: Readonly<Record<string, string>>): Pause | undefin
   const replicasText = annotations[`${PAUSED}-replicas`];
   const replicas = Number(replicasText ?? Number.NaN);
   if (replicasText !== undefined && Number.isInteger(replicas) && replicas >= 0) {
-    return { of: "scaling", replicas, annotation: `${PAUSED}-replicas` };
+    return { of: "scaling", replicas, by: annotated(`${PAUSED}-replicas`) };
   }
-  if (isOn(PAUSED)) return { of: "scaling", annotation: PAUSED };
-  const direction = (["scale-in", "scale-out"] as const).find((each) => isOn(`${PAUSED}-${each}`));
-  return direction && { of: direction, annotation: `${PAUSED}-${direction}` };
+  if (isOn(PAUSED)) return { of: "scaling", by: annotated(PAUSED) };
+  const [first, second] = (["scale-in", "scale-out"] as const).filter((each) => isOn(`${PAUSED}-${each}`));
+  if (first === undefined) return undefined;
+  return { of: second === undefined ? first : "scaling", by: annotated(`${PAUSED}-${first}`) };
 }
 
 /** A KEDA ScaledObject; its HPA carries the same bounds, except that it cannot go to zero. */
 export interface ScaledObject extends Autoscaler {
   readonly uid: string;
   readonly triggers: readonly z.infer<typeof Trigger>[];
-  readonly pause: Pause | undefined;
 }
 
 export const ScaledObject = z
@@ -137,13 +152,16 @@ export const ScaledObject = z
       minReplicaCount: Replicas,
       maxReplicaCount: Replicas,
       triggers: ListOf(Trigger, MOST_METRICS),
+      advanced: z
+        .object({ horizontalPodAutoscalerConfig: z.object({ behavior: Behavior }).nullish() })
+        .nullish(),
     }),
   })
   .transform(({ metadata, spec }): ScaledObject => {
     const { annotations, name: ownName, namespace, uid } = metadata;
     const { kind, name: targetName } = spec.scaleTargetRef;
-    const { triggers } = spec;
-    const pause = pauseOf(annotations);
+    const { advanced, triggers } = spec;
+    const { behavior } = advanced?.horizontalPodAutoscalerConfig ?? {};
     return {
       namespace,
       name: ownName,
@@ -157,10 +175,9 @@ export const ScaledObject = z
         ),
       ),
       scaledObject: ownName,
-      isPaused: pause?.of === "scaling",
+      pause: pauseOf(annotations) ?? switchedOff(behavior, "spec.advanced.horizontalPodAutoscalerConfig."),
       managedBy: managerOf(metadata),
       uid,
       triggers,
-      pause,
     };
   });

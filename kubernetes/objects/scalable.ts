@@ -140,6 +140,8 @@ export interface Scalable {
   readonly replicasReady: number;
   /** Revision of a StatefulSet's or Rollout's newest template, as its pods carry it. Those of a Deployment are its ReplicaSets'. */
   readonly updateRevision: string | undefined;
+  /** A step of a Rollout weighs its canary by the number of its pods: with fewer pods in all it would get more of the requests. */
+  readonly isCanary?: boolean;
   /** The Deployment whose template a Rollout's pods are made of, where it has none of its own (`workloadRef`). */
   readonly templateFrom?: string;
 }

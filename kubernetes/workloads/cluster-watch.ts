@@ -24,7 +24,7 @@ import type {
 } from "../watch/reflector.ts";
 import { recommendationTriggers } from "./recommendation-triggers.ts";
 import type { RecommendationTrigger } from "./recommendation-triggers.ts";
-import { workloadList } from "./workload-list.ts";
+import { scalingsOf, workloadList } from "./workload-list.ts";
 import type { ClusterObjects } from "./workload-list.ts";
 import type { ConfiguredName } from "./service-name.ts";
 
@@ -178,6 +178,11 @@ export class ClusterWatch {
   workloads(configured: ConfiguredName, maxAgeMs: number): WorkloadList | undefined {
     if (!this.isFresh(maxAgeMs)) return undefined;
     return workloadList(this.objects(), configured, this.options.clock.nowMs());
+  }
+
+  /** How the workloads are scaled; undefined as {@link workloads} is. */
+  scalings(configured: ConfiguredName, maxAgeMs: number): ReturnType<typeof scalingsOf> | undefined {
+    return this.isFresh(maxAgeMs) ? scalingsOf(this.objects(), configured) : undefined;
   }
 
   health(): WatchHealth[] {

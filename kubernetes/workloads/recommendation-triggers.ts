@@ -52,7 +52,7 @@ export function recommendationTriggers(
     .sort((a, b) => (key(a.namespace, a.scaledObject.name) < key(b.namespace, b.scaledObject.name) ? -1 : 1));
 }
 
-const targetKey = ({ namespace, target }: Pick<Autoscaler, "namespace" | "target">): string =>
+export const targetKey = ({ namespace, target }: Pick<Autoscaler, "namespace" | "target">): string =>
   `${namespace}/${target.kind}/${target.name}`;
 
 /** What scales each workload, `HPA 'cart'`; an HPA that a ScaledObject made goes by the name of that. */

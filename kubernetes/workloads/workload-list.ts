@@ -13,6 +13,7 @@ import type { Scalable } from "../objects/scalable.ts";
 import { mainContainer } from "./main-container.ts";
 import { podsByWorkload } from "./ownership.ts";
 import { Neighbours, onNodes, placedNodes } from "./placing.ts";
+import { recommendationTriggers, targetKey } from "./recommendation-triggers.ts";
 import { newestRevisions } from "./revisions.ts";
 import { serviceNames } from "./service-name.ts";
 import type { ConfiguredName } from "./service-name.ts";
@@ -58,7 +59,7 @@ export function workloadList(
     workload(each, {
       service: names.get(each.uid)?.service ?? each.name,
       pods: pods.get(each.uid) ?? [],
-      autoscaler: autoscalers.get(`${each.kind}/${each.namespace}/${each.name}`),
+      autoscaler: autoscalers.get(targetKey({ ...each, target: each })),
       revision: revisions.get(each.uid),
       neighbours,
       budgets: budgets.filter(({ namespace }) => namespace === each.namespace),
@@ -84,22 +85,49 @@ export function workloadList(
   };
 }
 
-const targetKey = ({ namespace, target }: Autoscaler): string => `${target.kind}/${namespace}/${target.name}`;
+/** How each workload is scaled, of several by one name each. */
+export function scalingsOf(
+  objects: Pick<ClusterObjects, "horizontalPodAutoscalers" | "scalables" | "scaledObjects">,
+  configured: ConfiguredName,
+): Pick<
+  Workload,
+  "maxReplicas" | "minReplicas" | "namespace" | "replicasWanted" | "scalingPaused" | "service"
+>[] {
+  const names = serviceNames(objects.scalables, configured);
+  const autoscalers = autoscalerByTarget(objects);
+  return objects.scalables.map((each) => ({
+    namespace: each.namespace,
+    service: names.get(each.uid)?.service ?? each.name,
+    replicasWanted: each.replicasWanted,
+    ...boundsOf(each, autoscalers.get(targetKey({ ...each, target: each }))),
+  }));
+}
+
+interface InCharge extends Autoscaler {
+  readonly multiplies?: boolean;
+}
 
 /** A ScaledObject goes before the HPA it made: only it knows of zero replicas. */
 function autoscalerByTarget({
   horizontalPodAutoscalers = [],
   scaledObjects,
-}: ClusterObjects): ReadonlyMap<string, Autoscaler> {
+}: Pick<ClusterObjects, "horizontalPodAutoscalers" | "scaledObjects">): ReadonlyMap<string, InCharge> {
+  const triggers = recommendationTriggers(scaledObjects, horizontalPodAutoscalers);
+  const multiplied = new Set(
+    triggers.flatMap(({ multiplies, scaledObject }) => (multiplies ? [scaledObject.uid] : [])),
+  );
   return new Map(
-    [...horizontalPodAutoscalers, ...scaledObjects].map((autoscaler) => [targetKey(autoscaler), autoscaler]),
+    [...horizontalPodAutoscalers, ...scaledObjects].map((autoscaler): [string, InCharge] => {
+      const multiplies = "uid" in autoscaler && multiplied.has(autoscaler.uid);
+      return [targetKey(autoscaler), { ...autoscaler, ...(multiplies && { multiplies }) }];
+    }),
   );
 }
 
 interface WorkloadFacts {
   readonly service: string;
   readonly pods: readonly Pod[];
-  readonly autoscaler: Autoscaler | undefined;
+  readonly autoscaler: InCharge | undefined;
   readonly revision: string | undefined;
   readonly neighbours: Neighbours;
   /** Of its namespace. */
@@ -120,17 +148,36 @@ function workload(scalable: Scalable, facts: WorkloadFacts): Workload {
     service,
     replicasWanted,
     replicasReady,
-    ...(autoscaler !== undefined && {
-      minReplicas: autoscaler.minReplicas,
-      maxReplicas: autoscaler.maxReplicas,
-    }),
-    ...(autoscaler?.isPaused === true && { scalingPaused: true }),
+    ...boundsOf(scalable, autoscaler),
     podsUnscheduled: pods.length - scheduled.length,
     ...(probePaths.length > 0 && { probePaths: probePaths.slice(0, MAX_PROBE_PATHS) }),
     ...(revision !== undefined && { revision }),
     ...(disruptions && { disruptions }),
     ...(placing && { placing }),
     pods: scheduled.slice(0, MAX_PODS).map((pod) => workloadPod(pod, name)),
+  };
+}
+
+/** Between which numbers its replicas can come to be now; one number while they are held still. */
+function boundsOf(
+  { isCanary, replicasWanted }: Pick<Scalable, "isCanary" | "replicasWanted">,
+  autoscaler: InCharge | undefined,
+): Pick<Workload, "maxReplicas" | "minReplicas" | "scalingPaused"> {
+  const { maxReplicas, minReplicas, multiplies, pause } = autoscaler ?? {};
+  if (multiplies === true || pause?.of === "scaling") {
+    const held = pause?.replicas ?? replicasWanted;
+    return {
+      minReplicas: held,
+      maxReplicas: held,
+      scalingPaused: multiplies === true ? "multiplied" : true,
+    };
+  }
+  const noLess = isCanary === true || pause?.of === "scale-in" ? replicasWanted : undefined;
+  const least = noLess === undefined ? minReplicas : Math.max(minReplicas ?? 0, noLess);
+  const most = pause?.of === "scale-out" ? Math.min(maxReplicas ?? Infinity, replicasWanted) : maxReplicas;
+  return {
+    ...(least !== undefined && { minReplicas: least }),
+    ...(most !== undefined && { maxReplicas: Math.max(most, least ?? 0) }),
   };
 }
 

@@ -102,7 +102,9 @@ function workloadResources(workload: Workload, reading: Reading): ServiceResourc
     namespace: workload.namespace,
     replicasReady: workload.replicasReady,
     replicasWanted: workload.replicasWanted,
-    ...(workload.scalingPaused && { scalingPaused: true }),
+    minReplicas: workload.minReplicas,
+    maxReplicas: workload.maxReplicas,
+    ...(workload.scalingPaused && { scalingPaused: workload.scalingPaused }),
     podsUnscheduled: workload.podsUnscheduled,
     nodeRoomCores: smallest(ready.map(({ node }) => rooms.get(node))),
     lastStartedAtMs: starts.length === 0 ? undefined : starts.reduce((a, b) => Math.max(a, b)),
@@ -184,7 +186,9 @@ function added(one: ServiceResources, other: ServiceResources): ServiceResources
     namespace: one.namespace,
     replicasReady: (one.replicasReady ?? 0) + (other.replicasReady ?? 0),
     replicasWanted: (one.replicasWanted ?? 0) + (other.replicasWanted ?? 0),
-    ...((one.scalingPaused ?? other.scalingPaused) && { scalingPaused: true }),
+    minReplicas: bothKnown(one.minReplicas, other.minReplicas),
+    maxReplicas: bothKnown(one.maxReplicas, other.maxReplicas),
+    scalingPaused: one.scalingPaused ?? other.scalingPaused,
     podsUnscheduled: unscheduled.length === 0 ? undefined : unscheduled.reduce((sum, pods) => sum + pods, 0),
     lastStartedAtMs: starts.length === 0 ? undefined : Math.max(...starts),
     nodeRoomCores: smallest([one.nodeRoomCores, other.nodeRoomCores]),
@@ -192,6 +196,10 @@ function added(one: ServiceResources, other: ServiceResources): ServiceResources
     containers: [...one.containers, ...other.containers],
   };
 }
+
+/** What two workloads of one service can have together; undefined where one of them is not bounded. */
+const bothKnown = (one: number | undefined, other: number | undefined): number | undefined =>
+  one === undefined || other === undefined ? undefined : one + other;
 
 const MOST_REVISION = 253;
 

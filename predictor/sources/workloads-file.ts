@@ -52,6 +52,10 @@ export class WorkloadsFile implements WorkloadSource {
     return ageMs > this.options.keepSeconds * 1e3 ? undefined : this.list;
   }
 
+  scalings(): WorkloadList["workloads"] | undefined {
+    return this.current()?.workloads;
+  }
+
   private schedule(): void {
     if (this.stopped) return;
     this.timer = setTimeout(() => {

@@ -1,12 +1,15 @@
-import type { ContainerWindow } from "@tradewind/core/contract/window.ts";
+import type { ContainerWindow, Window } from "@tradewind/core/contract/window.ts";
 
 /** What workload and resource sources know of one service over the interval that a window covers. */
 export interface ServiceResources {
   readonly namespace: string;
   readonly replicasReady?: number | undefined;
   readonly replicasWanted?: number | undefined;
+  /** Between which numbers the autoscaler in charge can bring the replicas. */
+  readonly minReplicas?: number | undefined;
+  readonly maxReplicas?: number | undefined;
   /** The autoscaler in charge is held still. */
-  readonly scalingPaused?: true | undefined;
+  readonly scalingPaused?: Window["scalingPaused"];
   /** Pods that no node has taken yet. */
   readonly podsUnscheduled?: number | undefined;
   /** See the window's. */

@@ -116,10 +116,12 @@ function countedContainers(
 function replicas(resources: ServiceResources | undefined): Partial<Window> {
   if (resources === undefined) return {};
   const { lastStartedAtMs, newestRevisionShare, nodeRoomCores, podsUnscheduled } = resources;
-  const { replicasReady, replicasWanted, revision, scalingPaused } = resources;
+  const { maxReplicas, minReplicas, replicasReady, replicasWanted, revision, scalingPaused } = resources;
   return {
     ...(replicasReady === undefined ? {} : { replicasReady }),
     ...(replicasWanted === undefined ? {} : { replicasWanted }),
+    ...(minReplicas === undefined ? {} : { minReplicas }),
+    ...(maxReplicas === undefined ? {} : { maxReplicas }),
     ...(scalingPaused === undefined ? {} : { scalingPaused }),
     ...(podsUnscheduled === undefined ? {} : { podsUnscheduled }),
     ...(nodeRoomCores === undefined ? {} : { nodeRoomCores }),

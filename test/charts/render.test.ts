@@ -1,8 +1,11 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { LabelSelector, selects } from "@tradewind/kubernetes/objects/label-selector.ts";
 import { describe, expect, it } from "vitest";
-import { at, CASES, CHART, GOLDEN, helm, render, runHelm, template, valuesOf } from "./helm.ts";
+import { parse } from "yaml";
+import { at, CASES, CHART, find, GOLDEN, helm, KUBERNETES } from "./helm.ts";
+import { render, runHelm, template, valuesOf } from "./helm.ts";
 import { QUICKSTART_VALUES } from "./quickstart.ts";
 
 /** Long files of their own, with tests of their own, are left out of the golden renders. */
@@ -84,6 +87,43 @@ describe.skipIf(helm === undefined)("the chart", () => {
     const { ok, stdout, stderr } = await template("--kube-version", "1.27.0", "--values", valuesOf("full"));
     expect(ok, `helm: ${stderr}`).toBe(true);
     expect(stdout).not.toContain("preStop");
+  });
+
+  it("renders under the condition by which a chart that it is a part of switches it", async () => {
+    const directory = mkdtempSync(join(tmpdir(), "tradewind-parent-"));
+    try {
+      mkdirSync(join(directory, "charts"));
+      cpSync(CHART, join(directory, "charts", "tradewind"), { recursive: true });
+      const dependencies = [{ name: "tradewind", version: "*", condition: "tradewind.enabled" }];
+      const chart = { apiVersion: "v2", name: "shop", version: "1.2.3", dependencies };
+      writeFileSync(join(directory, "Chart.yaml"), JSON.stringify(chart));
+      const own = { ...(parse(readFileSync(valuesOf("minimal"), "utf8")) as object), enabled: true };
+      writeFileSync(join(directory, "values.yaml"), JSON.stringify({ tradewind: own, global: { team: "a" } }));
+      const { ok, stdout, stderr } = await runHelm(
+        "template",
+        "shop",
+        directory,
+        "--kube-version",
+        KUBERNETES,
+      );
+      expect(ok, `helm: ${stderr}`).toBe(true);
+      expect(stdout).toContain("kind: DaemonSet");
+    } finally {
+      rmSync(directory, { recursive: true, force: true });
+    }
+  });
+
+  it.each([
+    [{ "kubernetes.io/os": "linux" }, true],
+    [{ "kubernetes.io/os": "linux", "eks.amazonaws.com/compute-type": "auto", type: "spot" }, true],
+    [{ "kubernetes.io/os": "linux", "eks.amazonaws.com/compute-type": "fargate" }, false],
+    [{ "kubernetes.io/os": "linux", type: "virtual-kubelet" }, false],
+  ])("puts an agent on a node with labels %j: %s", async (labels, isPut) => {
+    const pod = at(find(await render("default"), "DaemonSet", "tradewind-agent"), "spec", "template", "spec");
+    const required = "requiredDuringSchedulingIgnoredDuringExecution";
+    const terms = at(pod, "affinity", "nodeAffinity", required, "nodeSelectorTerms") as unknown[];
+    const selectors = [{ matchLabels: at(pod, "nodeSelector") }, ...terms];
+    expect(selectors.every((each) => selects(LabelSelector.parse(each), labels))).toBe(isPut);
   });
 
   it("refuses an older one", async () => {

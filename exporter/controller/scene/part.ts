@@ -16,8 +16,10 @@ export interface Scene {
   readonly monotonicMs: number;
   readonly view: (namespace: string) => NamespaceView | undefined;
   readonly service: (namespace: string, service: string) => ServiceWorkload | undefined;
-  /** Whether KEDA is held still for a service by an annotation of its ScaledObject. */
+  /** Whether a ScaledObject holds KEDA still for its service, or asks for what the HPA would multiply. */
   readonly isPaused: (namespace: string, service: string) => boolean;
+  /** Whether something else scales the workload of a service too. */
+  readonly isContested: (namespace: string, service: string) => boolean;
   /** The recommendation for a workload, by kind and name. */
   readonly served: (namespace: string, kind: string, name: string) => ServedRecommendation | undefined;
 }

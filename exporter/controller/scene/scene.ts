@@ -1,5 +1,6 @@
 import type { RecommendationList, ServedRecommendation } from "@tradewind/core/contract/recommendation.ts";
 import type { Clock } from "@tradewind/core/process/clock.ts";
+import type { RecommendationTrigger } from "@tradewind/kubernetes/workloads/recommendation-triggers.ts";
 import type { WatchedNamespaces } from "./namespaces.ts";
 import type { Scene } from "./part.ts";
 import type { ServiceWorkload } from "./services.ts";
@@ -27,10 +28,14 @@ export function makeScene(
       if (workload !== undefined) served.set(key(each.namespace, workload.kind, workload.name), each);
     }
   };
-  const paused = new Map<string, ReadonlySet<string>>();
-  const pausedIn = (namespace: string): ReadonlySet<string> => {
-    const triggers = namespaces.get(namespace)?.workloads.triggers() ?? [];
-    return new Set(triggers.flatMap(({ pause, service }) => (pause?.of === "scaling" ? [service] : [])));
+  const triggers = new Map<string, readonly RecommendationTrigger[]>();
+  const isAny = (
+    { namespace, service }: Pick<RecommendationTrigger, "namespace" | "service">,
+    meets: (trigger: RecommendationTrigger) => boolean,
+  ): boolean => {
+    const known = triggers.get(namespace) ?? namespaces.get(namespace)?.workloads.triggers() ?? [];
+    triggers.set(namespace, known);
+    return known.some((each) => each.service === service && meets(each));
   };
   return {
     list,
@@ -43,11 +48,9 @@ export function makeScene(
       const isKnown = namespaces.get(namespace)?.workloads.knowsAutoscalers(FRESH_MS) === true;
       return found === undefined || isKnown ? found : { ...found, scalePoints: ["cpu", "memory"] };
     },
-    isPaused: (namespace, service) => {
-      const services = paused.get(namespace) ?? pausedIn(namespace);
-      paused.set(namespace, services);
-      return services.has(service);
-    },
+    isPaused: (namespace, service) =>
+      isAny({ namespace, service }, ({ multiplies, pause }) => multiplies || pause?.of === "scaling"),
+    isContested: (namespace, service) => isAny({ namespace, service }, ({ rivals }) => rivals.length > 0),
     served: (namespace, kind, name) => {
       index();
       return served.get(key(namespace, kind, name));

@@ -18,6 +18,7 @@ export interface StatusInputs {
   readonly problem?: string | undefined;
   /** Services that KEDA is held still for. */
   readonly paused?: readonly string[];
+  readonly contested?: readonly string[];
   readonly sharedNames?: readonly SharedName[] | undefined;
   readonly prices: Prices;
   readonly workloadOf: (namespace: string, service: string) => ServiceWorkload | undefined;
@@ -34,7 +35,7 @@ export interface StatusInputs {
 
 /** The status of an Application. Pure: the same inputs give the same status. */
 export function applicationStatus(inputs: StatusInputs): ApplicationStatus {
-  const { generation, header, list, paused = [], problem, sharedNames } = inputs;
+  const { contested = [], generation, header, list, paused = [], problem, sharedNames } = inputs;
   const { measuredLatencySeconds, recommendations } = list;
   const services = listed(recommendations).map((served) => serviceStatus(served, inputs));
   const predicted = recommendations.flatMap(({ latencyAfterSeconds }) => latencyAfterSeconds ?? []);
@@ -44,7 +45,7 @@ export function applicationStatus(inputs: StatusInputs): ApplicationStatus {
   return {
     ...(generation !== undefined && { observedGeneration: generation }),
     conditions: CONDITIONS.map(({ judge, type }) =>
-      condition(type, judge({ header, list, paused, problem, sharedNames }), inputs),
+      condition(type, judge({ contested, header, list, paused, problem, sharedNames }), inputs),
     ),
     ...(measuredLatencySeconds !== undefined && { measuredMilliseconds: millis(measuredLatencySeconds) }),
     ...(predicted.length > 0 && { predictedMilliseconds: millis(Math.max(...predicted)) }),

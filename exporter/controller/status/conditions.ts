@@ -13,6 +13,8 @@ export interface Judged {
   readonly problem?: string | undefined;
   /** Services that KEDA is held still for. */
   readonly paused?: readonly string[];
+  /** Services whose workloads something else scales too. */
+  readonly contested?: readonly string[];
   readonly sharedNames?: readonly SharedName[] | undefined;
 }
 
@@ -55,14 +57,21 @@ function ready({ header, list, problem }: Judged): Verdict {
 }
 
 /** The mode, as a condition: its reason names it. */
-function acting({ header, paused = [] }: Judged): Verdict {
+function acting({ contested = [], header, paused = [] }: Judged): Verdict {
   if (header === undefined) return unknown("NoPlan", "no plan is handled yet");
   const doesNot = "are not carried out; set mode to act to scale";
   if (header.mode === "observe")
     return no("Observe", `KEDA is answered what runs: recommendations ${doesNot}`);
   if (header.mode === "recommend") return no("Recommend", `recommendations are shown and ${doesNot}`);
+  if (contested.length > 0) {
+    const others = `${named(contested)}: another HPA or ScaledObject scales the same workload, leave one of them`;
+    return yes("SeveralAutoscalers", `recommendations are carried out, and set back for ${others}`);
+  }
   return paused.length > 0
-    ? yes("Act", `recommendations are carried out, but for ${named(paused)}: KEDA is paused by an annotation`)
+    ? yes(
+        "Act",
+        `recommendations are carried out, but for ${named(paused)}: KEDA is paused, or its trigger has metricType Value`,
+      )
     : yes("Act", "recommendations are carried out");
 }
 

@@ -58,13 +58,16 @@ export class StatusPart implements LeaderPart {
   ): Promise<void> {
     const { uid } = resource.metadata;
     const before = this.written.get(uid);
+    const servicesThat = (is: Scene["isPaused"]): string[] =>
+      list.recommendations
+        .filter(({ namespace, service }) => is(namespace, service))
+        .map(({ service }) => service);
     const status = applicationStatus({
       list,
       header,
       problem,
-      paused: list.recommendations
-        .filter(({ namespace, service }) => scene.isPaused(namespace, service))
-        .map(({ service }) => service),
+      paused: servicesThat(scene.isPaused),
+      contested: servicesThat(scene.isContested),
       sharedNames,
       prices: resource.spec.prices,
       workloadOf: scene.service,

@@ -48,12 +48,15 @@ type Report = Pick<Parameters<EventRecorder["record"]>[0], "reason" | "note">;
 function reportOn({
   hpa,
   lost,
+  managedBy,
   multiplies,
   pause,
   rivals,
   service,
   workload,
 }: RecommendationTrigger): Report | undefined {
+  const where =
+    managedBy === undefined ? "" : `, where ${managedBy} has it from: it would set back what is changed here`;
   if (lost) {
     return {
       reason: "RecommendationNotRead",
@@ -63,7 +66,7 @@ function reportOn({
   if (multiplies) {
     return {
       reason: "RecommendationMultiplied",
-      note: `metricType Value: the HPA multiplies the replicas recommended for ${service} by the pods that run, up to the maximum. Remove metricType from Tradewind's trigger`,
+      note: `metricType Value: the HPA would multiply the replicas recommended for ${service} by the pods that are ready. It is answered no number until metricType is removed from Tradewind's trigger${where}`,
     };
   }
   if (rivals.length > 0) {
@@ -78,7 +81,7 @@ function reportOn({
   return (
     pause && {
       reason: "ScalingPaused",
-      note: `${pausedInWords(pause)} for ${service}: recommendations are not carried out until the annotation ${pause.annotation} is removed`,
+      note: `${pausedInWords(pause)} for ${service}: recommendations are not carried out until ${pause.by} is removed${where}`,
     }
   );
 }

@@ -119,7 +119,7 @@ function besides({
             subject,
             level: "warning" as const,
             message: `${pausedInWords(pause)}: recommendations are not carried out`,
-            remedy: `remove the annotation ${pause.annotation}${where} to go on`,
+            remedy: `remove ${pause.by}${where} to go on`,
           },
         ]),
   ];

@@ -75,8 +75,8 @@ export function observe(context: DecisionContext): readonly Observation[] {
   const stale = isStale(context);
   const names = [...new Set([...windowOf.keys(), ...memoryOf.keys()])].sort();
   return names.flatMap((service) => {
-    const spec = specOf(service);
     const window = windowOf.get(service);
+    const spec = withinReach(specOf(service), window);
     const memory = memoryOf.get(service);
     const baseReplicas = base(application, memory, window, stale);
     if (baseReplicas === undefined || isForgotten(context, memory, window)) return [];
@@ -104,6 +104,17 @@ export function observe(context: DecisionContext): readonly Observation[] {
       },
     ];
   });
+}
+
+/**
+ * The service's bounds, as far as the autoscaler in charge can bring its replicas: what it cannot carry out is not planned, and others are
+ * planned around it.
+ */
+function withinReach(spec: ServiceSpec, window: Window | undefined): ServiceSpec {
+  const { maxReplicas = Infinity, minReplicas = 0 } = window ?? {};
+  if (maxReplicas < 1) return spec;
+  const within = (replicas: number): number => Math.max(minReplicas, Math.min(maxReplicas, replicas));
+  return { ...spec, minReplicas: within(spec.minReplicas), maxReplicas: within(spec.maxReplicas) };
 }
 
 /** Pods beyond what is asked for are on their way out, whether a node has taken them or not. */
@@ -188,7 +199,7 @@ function base(
 ): number | undefined {
   const wanted = window?.replicasWanted ?? window?.replicasReady;
   if (memory === undefined) return wanted;
-  if (!isCarriedOut(application)) return wanted ?? memory.replicas;
+  if (!isCarriedOut(application) || window?.scalingPaused !== undefined) return wanted ?? memory.replicas;
   if (wanted === undefined) return memory.replicas;
   if (stale) return Math.max(memory.replicas, wanted);
   const raisedElsewhere = wanted > memory.replicas && wanted > (memory.platformWanted ?? wanted);

@@ -47,6 +47,8 @@ import { quotaRoom } from "../../nodes/quota-room.ts";
 import type { SpanOrigins } from "../../sources/span-origins.ts";
 import { SHIPPED_HASH } from "../../learn/students/shipped.ts";
 import { withWorkloads } from "../../learn/students/with-workloads.ts";
+import { scaledSince } from "../../sources/scaled-since.ts";
+import type { Scaling } from "../../sources/workload-source.ts";
 import type { ClosedWindow } from "./window-clock.ts";
 import type { Interval } from "../../window/interval.ts";
 import { SilentServices } from "../../window/silent-services.ts";
@@ -175,6 +177,27 @@ export class Deciding {
     } catch (error) {
       this.parts.metrics.planFailed();
       this.parts.log.error({ surgeRatio, problem: describeError(error) }, "no plan for a surge");
+    }
+  }
+
+  /**
+   * Decides on the last window once more where somebody has scaled a service that is not acted on, or holds one still: what KEDA is answered
+   * would else set it back. Never throws, as {@link close}.
+   */
+  scaled(scalings: readonly Scaling[]): void {
+    const application = this.parts.application();
+    const { last } = this;
+    if (application === undefined || last === undefined) return;
+    const windowSet = scaledSince(last.inputs.windowSet, scalings, application);
+    if (windowSet === undefined) return;
+    try {
+      const inputs = { ...last.inputs, application, windowSet, nowMs: this.nowMs(last.window) };
+      const plan = this.adopt(decide(inputs, this.parts.learning?.models), inputs, last.missing);
+      this.last = { ...last, inputs };
+      this.parts.log.info({ sequence: plan.sequence }, "planned again: somebody scales what runs");
+    } catch (error) {
+      this.parts.metrics.planFailed();
+      this.parts.log.error({ problem: describeError(error) }, "no plan for what was scaled");
     }
   }
 

@@ -10,6 +10,7 @@ import type { PredictorOptions } from "../process/options.ts";
 import type { NodeRoom } from "../../nodes/node-room.ts";
 import type { ContainerRates } from "../../sources/container-rates.ts";
 import type { Sections } from "../../sources/sources-config.ts";
+import type { Scaling } from "../../sources/workload-source.ts";
 
 /** How long windows wait for late spans, seconds. */
 export interface Graces {
@@ -24,6 +25,8 @@ export interface SharedParts {
   readonly sections: Sections;
   readonly rates: Pick<ContainerRates, "over">;
   readonly nodes: NodeRoom;
+  /** How workloads are scaled now; undefined where it is not known. */
+  readonly scalings: () => readonly Scaling[] | undefined;
   readonly trainer: ModelTrainer;
   readonly metrics: PredictorMetrics;
   /** Told why objectives are missed; absent: nobody is. */

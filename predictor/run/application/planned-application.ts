@@ -43,6 +43,8 @@ import type { Interval } from "../../window/interval.ts";
 import type { SpanBatch } from "../../window/span.ts";
 import type { WindowBuilder } from "../../window/window-builder.ts";
 
+/** Between one look at how workloads are scaled and the next. */
+const SCALED_MS = 1_000;
 const ARCHIVED_INPUTS = 64;
 const ARCHIVED_BYTES = 64 * 1024 * 1024;
 /** Explanations of missed objectives. */
@@ -189,6 +191,8 @@ export class PlannedApplication {
     this.deciding = deciding;
     this.ends.push(() => surges.stop());
     surges.start();
+    const looking = setInterval(() => deciding.scaled(this.shared.scalings() ?? []), SCALED_MS);
+    this.ends.push(() => clearInterval(looking));
     const learnPast = (): void => void this.learnPast(deciding);
     learnPast();
     this.history.backfill(this.gathering?.sources.prometheus ?? [], learnPast);

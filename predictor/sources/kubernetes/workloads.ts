@@ -8,7 +8,7 @@ import { ClusterWatch } from "@tradewind/kubernetes/workloads/cluster-watch.ts";
 import type { WatchHealth } from "@tradewind/kubernetes/workloads/cluster-watch.ts";
 import { allConfiguredNames } from "@tradewind/kubernetes/workloads/configured-names.ts";
 import type { RecommendationTrigger } from "@tradewind/kubernetes/workloads/recommendation-triggers.ts";
-import type { WorkloadSource } from "../workload-source.ts";
+import type { Scaling, WorkloadSource } from "../workload-source.ts";
 
 const KUBERNETES = /^kubernetes(?::(?<namespaces>.+))?$/;
 const NAMESPACE = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
@@ -72,6 +72,11 @@ export class KubernetesWorkloads implements WorkloadSource {
   current(): WorkloadList | undefined {
     const { applications, keepSeconds } = this.options;
     return this.watch.workloads(allConfiguredNames(applications()), keepSeconds * 1e3);
+  }
+
+  scalings(): readonly Scaling[] | undefined {
+    const { applications, keepSeconds } = this.options;
+    return this.watch.scalings(allConfiguredNames(applications()), keepSeconds * 1e3);
   }
 
   /** The triggers that ask Tradewind, as last seen. */

@@ -76,11 +76,13 @@ function running(resources: ServiceResources | undefined): Partial<Window> & Pic
   if (resources === undefined) return { containers: [] };
   const { replicasReady, replicasWanted, podsUnscheduled, nodeRoomCores, lastStartedAtMs, containers } =
     resources;
-  const { scalingPaused } = resources;
+  const { maxReplicas, minReplicas, scalingPaused } = resources;
   return {
     containers: [...containers],
     ...(replicasReady === undefined ? {} : { replicasReady }),
     ...(replicasWanted === undefined ? {} : { replicasWanted }),
+    ...(minReplicas === undefined ? {} : { minReplicas }),
+    ...(maxReplicas === undefined ? {} : { maxReplicas }),
     ...(scalingPaused === undefined ? {} : { scalingPaused }),
     ...(podsUnscheduled === undefined ? {} : { podsUnscheduled }),
     ...(nodeRoomCores === undefined ? {} : { nodeRoomCores }),

@@ -293,6 +293,11 @@ const EXAMPLES: readonly (readonly [Reason, string])[] = [
     { code: "running-unknown" },
     "it is not known how many replicas run, so no number is safe; give the predictor a workload source",
   ],
+  [{ code: "scaling-paused" }, "its ScaledObject holds KEDA still: nothing is carried out"],
+  [
+    { code: "metric-type-value" },
+    "its HPA would multiply the number by the ready pods, so it is given none: remove 'metricType: Value' from Tradewind's trigger",
+  ],
   [
     { code: "stale-measurements", ageSeconds: 301, limitSeconds: 300 },
     "the measurements are 301 s old, more than the 300 s allowed",

@@ -2,6 +2,9 @@ import type { GuardLimits } from "@tradewind/core/contract/recommendation.ts";
 import type { Wish } from "@tradewind/core/contract/plan.ts";
 import { decideWish } from "../decide-wish.ts";
 import { answeredReplicas, recommendationOf } from "@tradewind/exporter/keep/recommendation.ts";
+import { rowOf } from "@tradewind/exporter/decide/served-rows.ts";
+import { bookEntry } from "@tradewind/exporter/keep/book-entry.ts";
+import { answer } from "@tradewind/exporter/serve/keda/answer.ts";
 import { describe, expect, it } from "vitest";
 import { NO_LIMITS, wishOf } from "../wish.ts";
 
@@ -21,17 +24,51 @@ function decided(changes: Partial<Wish>, limits: GuardLimits = NO_LIMITS) {
   return decision.record;
 }
 
+type Held = Pick<Wish["observed"], "scalingPaused">;
+
+/** Five replicas are wished where three run. */
+const heldBy = (held: Held, replicas = 5) =>
+  decided({ allocation: { replicas }, observed: { ...wishOf().observed, ...held } });
+
 describe("a service whose ScaledObject is paused", () => {
-  const replicasFor = (scalingPaused: { scalingPaused?: true }) => {
-    const { observed } = wishOf();
-    return answeredReplicas(
-      decided({ allocation: { replicas: 5 }, observed: { ...observed, ...scalingPaused } }),
-    );
+  it("is in mode observe: KEDA is answered what runs", () => {
+    expect(answeredReplicas(heldBy({}))).toBe(5);
+    expect(answeredReplicas(heldBy({ scalingPaused: true }))).toBe(3);
+  });
+
+  it("says so", () => {
+    expect(recommendationOf(heldBy({ scalingPaused: true })).reasons).toContainEqual({
+      code: "scaling-paused",
+    });
+  });
+});
+
+describe("a service whose HPA multiplies by its ready pods (metricType: Value)", () => {
+  /** As the HPA controller decides on an external metric with a target of type Value, `value / 1` here. */
+  const synced = (answer: number | undefined, running: number, most = 20): number => {
+    if (answer === undefined || answer === 1) return running;
+    return Math.min(most, Math.ceil(answer * running));
+  };
+  const after = (syncs: number, held: Held): number => {
+    let running = 3;
+    for (let sync = 0; sync < syncs; sync += 1) running = synced(answeredReplicas(heldBy(held, 2)), running);
+    return running;
   };
 
-  it("is in mode observe: KEDA is answered what runs", () => {
-    expect(replicasFor({})).toBe(5);
-    expect(replicasFor({ scalingPaused: true })).toBe(3);
+  it("would run to its maximum with a number, and stays as it is without one", () => {
+    expect(after(4, {})).toBe(20);
+    expect(after(4, { scalingPaused: "multiplied" })).toBe(3);
+  });
+
+  it("is answered UNAVAILABLE, with what to do", () => {
+    const row = rowOf(bookEntry(heldBy({ scalingPaused: "multiplied" }), 0), undefined);
+    const table = { find: () => row, predictorProblem: undefined };
+    const metadata = new Map([["service", row.service]] as const);
+    const request = { name: "search", namespace: row.namespace, metadata, metricName: "" };
+    expect(answer(request, table, 1)).toEqual({
+      problem: "unavailable",
+      message: expect.stringMatching(/remove 'metricType: Value' from Tradewind's trigger/) as string,
+    });
   });
 });
 

@@ -47,6 +47,7 @@ async function several(count: number, clock: Clock): Promise<SeveralApplications
         sections: await readSections(undefined),
         rates: { over: () => new Map() },
         nodes: new NodeRoom(),
+        scalings: () => undefined,
         trainer: trainer.forOne(),
         metrics: new PredictorMetrics(),
         webhook: undefined,

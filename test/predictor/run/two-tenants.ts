@@ -124,6 +124,7 @@ export class TwoTenants {
         sections,
         rates: { over: () => made.#uses() },
         nodes: new NodeRoom(),
+        scalings: () => undefined,
         trainer: trainer.forOne(),
         metrics: new PredictorMetrics(),
         webhook: undefined,

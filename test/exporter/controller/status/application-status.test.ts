@@ -136,6 +136,15 @@ describe("the status of an application", () => {
     });
   });
 
+  it("names in the condition Acting the services whose workloads something else scales too", () => {
+    const { conditions } = status({ header: header({ mode: "act" }), contested: ["search"] });
+    expect(conditions.find(({ type }) => type === "Acting")).toMatchObject({
+      status: "True",
+      reason: "SeveralAutoscalers",
+      message: expect.stringMatching(/for search: another HPA or ScaledObject/) as string,
+    });
+  });
+
   it("reckons what runs and what is recommended: 3 and 5 of 0.5 cores and 1 GB at 0.04 and 0.005 are 0.075 and 0.125", () => {
     const running = { runningCpuCores: 0.5, runningMemoryBytes: 1e9, cpuCores: 0.5, memoryBytes: 1e9 };
     const { costPerHour, serviceCount } = status({ list: list({ recommendations: [servedOf(running)] }) });

@@ -6,7 +6,7 @@ import type { DecidingOptions } from "@tradewind/predictor/run/application/decid
 import { NOTHING_GATHERED } from "@tradewind/predictor/run/application/gathering.ts";
 import { pastLoadOf } from "@tradewind/predictor/run/application/past-load.ts";
 import type { Gathered } from "@tradewind/predictor/sources/combine-windows.ts";
-import { flow, START_MS, window, WINDOW_MS, windowSet } from "../../measurements.ts";
+import { application, flow, START_MS, window, WINDOW_MS, windowSet } from "../../measurements.ts";
 import { deciding } from "./deciding-here.ts";
 
 /** Replicas of `frontend` in a namespace, all on node `one`, each of which requests half a core. */
@@ -70,6 +70,56 @@ it("pods of other applications, whose workloads it is not shown, take room on it
   const { close, sets } = deciding({ workloads: () => own, onNodes: () => all });
   close(0);
   expect(sets[0]!.windows).toMatchObject([{ replicasReady: 2, nodeRoomCores: 4 - 5 * 0.5 }]);
+});
+
+describe("what somebody scales between two windows", () => {
+  const list = (replicas: number, held: Partial<Workload> = {}): WorkloadList => ({
+    schema: WORKLOADS_SCHEMA,
+    observedAtMs: START_MS,
+    workloads: [{ ...frontend("shop", replicas), ...held }],
+  });
+  const wanted = ({ published }: ReturnType<typeof deciding>) =>
+    published.plan()?.wishes.map(({ observed }) => observed.replicasWanted);
+  const made = (mode: "act" | "observe", held: Partial<Workload> = {}) => {
+    const own = application({ name: "shop", namespace: "shop", mode });
+    const one = deciding({ application: () => own, workloads: () => list(4, held) });
+    one.close(0);
+    return one;
+  };
+
+  it("is answered at once in mode observe, by a plan of its own", () => {
+    const one = made("observe");
+    const { sequence } = one.published.plan()!;
+    one.deciding.scaled(list(10).workloads);
+    expect(wanted(one)).toEqual([10]);
+    expect(one.published.plan()?.sequence).toBe(sequence + 1);
+    one.deciding.scaled(list(10).workloads);
+    expect(one.published.plan()?.sequence).toBe(sequence + 1);
+  });
+
+  it("waits for the next window in mode act, which changes the number itself", () => {
+    const one = made("act");
+    one.deciding.scaled(list(10).workloads);
+    expect(wanted(one)).toEqual([4]);
+  });
+
+  it("is answered in mode act too where the autoscaler is held still, and when that begins and ends", () => {
+    const one = made("act");
+    const paused = { minReplicas: 4, maxReplicas: 4, scalingPaused: true } as const;
+    const held = () => one.published.plan()?.wishes[0]?.observed.scalingPaused;
+    one.deciding.scaled(list(4, paused).workloads);
+    expect(held()).toBe(true);
+    one.deciding.scaled(list(7, { ...paused, minReplicas: 7, maxReplicas: 7 }).workloads);
+    expect(wanted(one)).toEqual([7]);
+    one.deciding.scaled(list(7, { minReplicas: 1, maxReplicas: 9 }).workloads);
+    expect(held()).toBeUndefined();
+  });
+
+  it("of a service of the same name in another namespace is nobody's here", () => {
+    const one = made("observe");
+    one.deciding.scaled([frontend("demo", 9)]);
+    expect(wanted(one)).toEqual([4]);
+  });
 });
 
 describe("the load of the past", () => {

@@ -1,0 +1,35 @@
+import type { WindowSet } from "@tradewind/core/contract/window.ts";
+import { describe, expect, it } from "vitest";
+import { course, FRONTEND, last, made, replicasOf } from "./decisions.ts";
+import type { Change } from "./decisions.ts";
+
+/** What is known of the autoscaler of the backend. */
+const reached =
+  (bounds: Partial<WindowSet["windows"][number]>): Change =>
+  (set) => ({
+    ...set,
+    windows: set.windows.map((each) => (each.service === "backend" ? { ...each, ...bounds } : each)),
+  });
+
+describe("policy auto and an autoscaler that cannot go everywhere", () => {
+  const LOADED = [FRONTEND, made("backend", { replicas: 2, requestsPerSecond: 120 })];
+  const IDLE = [FRONTEND, made("backend", { replicas: 6, requestsPerSecond: 10 })];
+  const after = (services: typeof LOADED, bounds: Partial<WindowSet["windows"][number]>) =>
+    last(course(40, services, reached(bounds)));
+
+  it("leaves alone what is held still, however much it lacks", () => {
+    expect(replicasOf(after(LOADED, {}))).toBeGreaterThan(2);
+    const held = { minReplicas: 2, maxReplicas: 2, scalingPaused: true } as const;
+    expect(replicasOf(after(LOADED, held))).toBe(2);
+  });
+
+  it("takes nothing away where scaling in is paused, and adds nothing where scaling out is", () => {
+    expect(replicasOf(after(IDLE, {}))).toBeLessThan(6);
+    expect(replicasOf(after(IDLE, { minReplicas: 6, maxReplicas: 9 }))).toBe(6);
+    expect(replicasOf(after(LOADED, { minReplicas: 1, maxReplicas: 2 }))).toBe(2);
+  });
+
+  it("plans within the bounds of the autoscaler, which has the last word over the application's", () => {
+    expect(replicasOf(after(LOADED, { minReplicas: 8, maxReplicas: 9 }))).toBe(8);
+  });
+});
