@@ -17,6 +17,7 @@ import { allConfiguredNames } from "@tradewind/kubernetes/workloads/configured-n
 import { decide } from "@tradewind/predictor/decide/ladder.ts";
 import type { PolicyInputs } from "@tradewind/predictor/decide/inputs.ts";
 import { application as resizable, inputs, START_MS } from "./predictor/measurements.ts";
+import { FRONTEND, made } from "./predictor/decide/decisions.ts";
 import { chained } from "./predictor/decide/modelled.ts";
 import { SHOP, shop, simulate } from "./predictor/decide/simulated-application.ts";
 import { wishOf } from "./exporter/wish.ts";
@@ -188,6 +189,24 @@ function sized(prices: object): unknown {
   });
 }
 
+/** What the predictor plans of a service behind one of two routes, by what its misses count. */
+function weighed(weight: number): unknown {
+  const objectives = [{ route: "GET /rare", milliseconds: 200, weight }];
+  let state: PolicyInputs["state"] | undefined;
+  return Array.from({ length: 8 }, (_, window) => {
+    const set = chained([FRONTEND, made("backend")], START_MS + 15_000 * window);
+    const [through] = set.flows;
+    const flows = [
+      { ...through!, flow: "GET /rare", requestsPerSecond: 5 },
+      { ...through!, flow: "GET /", requestsPerSecond: 35, calls: [], services: ["frontend"] },
+    ];
+    const given = { application: resizable({ objectives }), ...(state && { state }) };
+    const next = decide(inputs({ ...set, flows }, given));
+    ({ state } = next);
+    return next.plan.wishes.map(({ allocation, service }) => ({ allocation, service }));
+  });
+}
+
 type Pair = readonly [before: () => unknown, after: () => unknown];
 const ofGuard = (before: Application, after: Application, at = NOON_MS): Pair => [
   () => decided(before, at),
@@ -215,6 +234,19 @@ const FIELDS: Readonly<Record<string, Pair>> = {
   ),
   "objective.milliseconds": ofPlan({}, { objective: { milliseconds: 40, windowSeconds: 15 } }),
   "objective.windowSeconds": ofPlan({}, { objective: { milliseconds: 120, windowSeconds: 600 } }, "queue"),
+  entries: ofPlan({ entry: "search" }, { entry: "search", entries: ["frontend"] }),
+  "objectives.route": ofPlan(
+    { objectives: [{ route: "GET /*", milliseconds: 40 }] },
+    { objectives: [{ route: "POST /*", milliseconds: 40 }] },
+  ),
+  "objectives.percentile": ofPlan(
+    { objectives: [{ route: "GET /", milliseconds: 120 }] },
+    { objectives: [{ route: "GET /", milliseconds: 120, percentile: 0.5 }] },
+  ),
+  "objectives.milliseconds": ofPlan({}, { objectives: [{ route: "GET /", milliseconds: 40 }] }),
+  "objectives.weight": [() => weighed(1), () => weighed(100)],
+  "objectives.exclude": ofPlan({}, { objectives: [{ route: "GET /", exclude: true }] }),
+  "objectives.stream": ofPlan({}, { objectives: [{ route: "GET /", stream: true }] }),
   "services.name": ofGuard(
     search({ maxReplicas: 30 }),
     base({ services: [{ name: "rate", maxReplicas: 30 }] }),

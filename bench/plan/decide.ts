@@ -14,7 +14,6 @@ import type { DecisionContext } from "../../predictor/decide/facts/observation.t
 import { judge } from "../../predictor/decide/facts/verdict.ts";
 import { PolicySettings } from "../../predictor/decide/facts/settings.ts";
 import { emptyState } from "../../predictor/decide/state.ts";
-import { flowObjective } from "../../predictor/decide/facts/objective.ts";
 import type { NodeLeft } from "../../predictor/nodes/node-room.ts";
 import type { BenchmarkOptions } from "../benchmark.ts";
 import { syntheticApplication } from "./application.ts";
@@ -169,7 +168,7 @@ function costWindowOf(application: Application, windowSet: WindowSet): () => Cos
     windowSet,
     nowMs: windowSet.endMs,
   };
-  const verdict = judge(windowSet.flows, application.entry, flowObjective(application.objective), settings);
+  const verdict = judge(windowSet.flows, application, settings);
   const observations = observe(context);
   const nodes = nodesOf(windowSet.windows);
   return () => costWindow(context, observations, verdict, { nodes });

@@ -84,7 +84,10 @@ const budget: Schema = { type: ["integer", "string"], pattern: "^$|^[0-9]+%?$", 
 /** `spec` of the application: the contract of the configuration file. */
 function applicationSpec(): Schema {
   const { $schema: _, ...application } = z.toJSONSchema(Application, { io: "input" });
-  return application;
+  const either = (one: string, many: string): Schema => ({
+    anyOf: [{ required: [one] }, { required: [many], properties: { [many]: { minItems: 1 } } }],
+  });
+  return { ...application, allOf: [either("entry", "entries"), either("objective", "objectives")] };
 }
 
 /** The values that the chart takes; unknown keys are refused at every level. */

@@ -3,15 +3,15 @@ import { Calendar } from "./calendar.ts";
 import { APPLICATION_MODES } from "./plan.ts";
 import { Prices } from "./prices.ts";
 import { ObjectName, ServiceName } from "./quantity.ts";
+import { ObjectiveMilliseconds, objectivesProblems, Percentile, RouteObjectives } from "./route-objective.ts";
+
+const DEFAULT_PERCENTILE = 0.95;
 
 export const Objective = z.strictObject({
-  percentile: z
-    .number()
-    .gt(0)
-    .lt(1)
-    .default(0.95)
-    .describe("Percentile of end-to-end latency, 0.95 for p95."),
-  milliseconds: z.number().positive().describe("The latency that the percentile must stay under."),
+  percentile: Percentile.default(DEFAULT_PERCENTILE).describe(
+    "Percentile of end-to-end latency, 0.95 for p95.",
+  ),
+  milliseconds: ObjectiveMilliseconds.describe("The latency that the percentile must stay under."),
   windowSeconds: z
     .number()
     .positive()
@@ -19,6 +19,8 @@ export const Objective = z.strictObject({
     .describe("For how long policy queue must have seen it met before it takes a pod away."),
 });
 export type Objective = z.infer<typeof Objective>;
+
+const MOST_ENTRIES = 20;
 
 const Priority = z.number().int().min(-1_000).max(1_000);
 
@@ -60,12 +62,18 @@ export const ServiceSpec = z.strictObject({
 });
 export type ServiceSpec = z.infer<typeof ServiceSpec>;
 
-/** Configuration of one application; `entry` and `objective` are enough. */
-export const Application = z.strictObject({
+/** Fields of an application as they are written; `entry` and `objective` are enough. */
+export const ApplicationFields = z.strictObject({
   name: ObjectName.default("default"),
   namespace: ObjectName.default("default"),
-  entry: ServiceName.describe("Service that users call."),
-  objective: Objective,
+  entry: ServiceName.optional().describe("Service that users call."),
+  entries: z
+    .array(ServiceName)
+    .max(MOST_ENTRIES)
+    .default([])
+    .describe("Services that users call, where there are several; beside or in place of `entry`."),
+  objective: Objective.optional(),
+  objectives: RouteObjectives,
   services: z.array(ServiceSpec).max(5_000).default([]),
   budget: z
     .strictObject({ pods: z.number().int().positive().optional() })
@@ -116,7 +124,31 @@ export const Application = z.strictObject({
     .describe("Least and most replicas by the time of day, the day of the week and the date."),
   prices: Prices.prefault({}).describe("Exchange rate of CPU and memory; any currency."),
 });
-export type Application = z.infer<typeof Application>;
+
+/**
+ * Configuration of one application. Whichever way it is written, `entries` has all that users call, `entry` the first of them, and
+ * `objective` is that of the routes that no item of `objectives` names.
+ */
+export const Application = ApplicationFields.transform((fields, context) => {
+  const entries = [...new Set([...(fields.entry === undefined ? [] : [fields.entry]), ...fields.entries])];
+  const [entry] = entries;
+  if (entry === undefined) {
+    const message = "is missing: name the service that users call, or several of them in entries";
+    context.addIssue({ code: "custom", path: ["entry"], message });
+  }
+  for (const { message, path } of objectivesProblems(fields.objectives, fields.objective !== undefined))
+    context.addIssue({ code: "custom", path: [...path], message });
+  const others = fields.objectives.find(({ route }) => route === undefined);
+  const objective =
+    fields.objective ??
+    (others?.milliseconds === undefined
+      ? undefined
+      : Objective.parse({ milliseconds: others.milliseconds, percentile: others.percentile }));
+  if (entry === undefined || objective === undefined) return z.NEVER;
+  const objectives = fields.objectives.filter(({ route }) => route !== undefined);
+  return { ...fields, entry, entries, objective, objectives };
+});
+export type Application = z.output<typeof Application>;
 
 /** Gives the spec of a service, or the defaults for one that the configuration does not name. */
 export function serviceSpecs({ services }: Application): (service: string) => ServiceSpec {

@@ -35,7 +35,16 @@ export const PeriodReport = z.strictObject({
   objective: z.strictObject({ percentile: Ratio, seconds: z.number().positive() }),
   /** All routes; missed where any of them was. */
   ...Judged,
-  routes: z.array(z.strictObject({ route: z.string().max(200), ...Judged })).max(1_000),
+  routes: z
+    .array(
+      z.strictObject({
+        route: z.string().max(200),
+        /** Absent where it is the application's. */
+        objective: z.strictObject({ percentile: Ratio, seconds: z.number().positive() }).optional(),
+        ...Judged,
+      }),
+    )
+    .max(1_000),
   /** All services whose size is known, in the application's own currency. */
   ...Paid,
   /** What it would have cost had each service kept the size of its first window. */

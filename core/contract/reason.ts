@@ -59,6 +59,11 @@ export const Reason = z.discriminatedUnion("code", [
   }),
   reason("no-user-trace", {}),
   reason("entry-not-traced", { entry: Name, tracedEntries: z.array(Name).max(5) }),
+  reason("no-route-held", {
+    /** The first of them by name, and how many there are. */
+    route: Name,
+    routes: Count,
+  }),
   reason("no-user-request", {}),
   // Who decides.
   reason("static-policy", {}),

@@ -18,6 +18,8 @@ const SENTENCES: Sentences = {
   "no-user-trace": () => "no trace of a user's request",
   "entry-not-traced": ({ entry, tracedEntries }) =>
     `no route enters through '${entry}' (traces enter through ${tracedEntries.join(", ")})`,
+  "no-route-held": ({ route, routes }) =>
+    `no route is held to an objective: ${routes === 1 ? "" : `${routes} routes, `}'${route}'${routes === 1 ? "" : " among them,"} ${routes === 1 ? "is" : "are"} excluded or a stream`,
   "no-user-request": () => "no user's request passes it",
   "static-policy": () => "the operator chose the static policy",
   "models-missing": (facts) => `no calibrated model yet of ${named(facts)}`,

@@ -1,4 +1,4 @@
-import { Application } from "@tradewind/core/contract/application.ts";
+import { ApplicationFields } from "@tradewind/core/contract/application.ts";
 import { RESOURCES } from "../client/resources.ts";
 import { ApplicationStatus } from "./status.ts";
 import type { ConditionType } from "./status.ts";
@@ -12,6 +12,29 @@ const SPEC: Extensions = {
       {
         rule: "!has(self.budget.pods) || self.services.map(s, s.minReplicas).sum() <= self.budget.pods",
         message: "budget.pods must not be below the sum of the services' minReplicas",
+      },
+      {
+        rule: "has(self.entry) || self.entries.size() > 0",
+        message: "entry is missing: name the service that users call, or several of them in entries",
+      },
+      {
+        rule: "(has(self.objective) ? 1 : 0) + self.objectives.filter(o, !has(o.route)).size() == 1",
+        message:
+          "the objective of all routes that none of objectives names is given once: as objective, or as an item of objectives without route",
+      },
+    ],
+    "spec.objectives[]": [
+      {
+        rule: "(has(self.milliseconds) ? 1 : 0) + (has(self.exclude) ? 1 : 0) + (has(self.stream) ? 1 : 0) == 1",
+        message: "an objective needs one of milliseconds: 250, exclude: true and stream: true",
+      },
+      {
+        rule: "has(self.route) || (has(self.milliseconds) && !has(self.weight))",
+        message: "exclude, stream and weight are of a route: add route: GET /api/*",
+      },
+      {
+        rule: "has(self.milliseconds) || (!has(self.percentile) && !has(self.weight))",
+        message: "percentile and weight go with milliseconds: leave them out",
       },
     ],
     "spec.services[]": [
@@ -127,7 +150,7 @@ export function applicationCrd(): OpenApiSchema {
 }
 
 function resourceSchema(kind: string): OpenApiSchema {
-  const spec = structuralSchema(Application.omit({ name: true, namespace: true }), "spec", SPEC);
+  const spec = structuralSchema(ApplicationFields.omit({ name: true, namespace: true }), "spec", SPEC);
   const status = structuralSchema(ApplicationStatus, "status", STATUS);
   return {
     type: "object",

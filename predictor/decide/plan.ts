@@ -22,7 +22,7 @@ const MOST_CHARACTERS = 500;
 
 /** The decision as it is published. */
 export function planOf(
-  { context, inputs, objective, observations, verdict }: Facts,
+  { context, inputs, observations, verdict }: Facts,
   { course, policy, reasons, targets }: Decided,
 ): DecidedPlan {
   const { application, nowMs, windowSet } = context;
@@ -36,7 +36,7 @@ export function planOf(
   );
   const startSeconds = inputs.state.cost?.startSeconds;
   const measured = { accuracies, startSeconds };
-  const facts = { context, verdict, windowHash, objective, course, ...measured, ...flowFacts(verdict) };
+  const facts = { context, verdict, windowHash, course, ...measured, ...flowFacts(verdict) };
   return {
     application: application.name,
     namespace: application.namespace,
@@ -44,7 +44,7 @@ export function planOf(
     policy,
     policyReason: inWords(reasons, MOST_CHARACTERS),
     policyReasons: [...reasons],
-    objective: { percentile: objective.percentile, seconds: objective.tailSeconds },
+    objective: { percentile: verdict.objective.percentile, seconds: verdict.objective.tailSeconds },
     ...(verdict.tailSeconds !== undefined && { measuredLatencySeconds: verdict.tailSeconds }),
     ...(failedRatio !== undefined && { failedRatio }),
     wishes: observations.flatMap((observation) => {

@@ -1,6 +1,6 @@
 import { isCarriedOut, unmovedAfter } from "./facts/container-size.ts";
 import type { DecisionContext, Observation } from "./facts/observation.ts";
-import { ownFlows } from "./facts/verdict.ts";
+import { userFlows } from "./facts/user-flows.ts";
 import type { PolicyState } from "./state.ts";
 import type { Course, ServiceMemory } from "./facts/state.ts";
 import { POLICY_STATE_SCHEMA } from "./facts/state.ts";
@@ -26,7 +26,7 @@ function rememberedFlows(
       .map(({ service }) => service),
   );
   const oldestMs = windowSet.endMs - settings.pooledWindows * (windowSet.endMs - windowSet.startMs);
-  const measured = ownFlows(windowSet.flows, application.entry);
+  const measured = userFlows(windowSet.flows, application).held.map(({ flow }) => flow);
   const names = new Set(measured.map(({ flow }) => flow));
   const unseen = changed.size > 0 ? [] : (state.flows ?? []).filter(({ flow }) => !names.has(flow));
   const before = new Map(state.flows?.map(({ flow, latencies }) => [flow, latencies]));

@@ -1,7 +1,6 @@
 import type { Wish } from "@tradewind/core/contract/plan.ts";
 import { inWords } from "@tradewind/core/contract/reasons.ts";
 import type { Accuracy } from "../models/residual/accuracy.ts";
-import type { FlowObjective } from "./facts/objective.ts";
 import type { DecisionContext, Observation } from "./facts/observation.ts";
 import { tellingSeverity } from "./facts/verdict.ts";
 import type { Verdict } from "./facts/verdict.ts";
@@ -13,7 +12,6 @@ import type { Target } from "./facts/target.ts";
 export interface DecisionFacts {
   readonly context: DecisionContext;
   readonly verdict: Verdict;
-  readonly objective: FlowObjective;
   readonly windowHash: string;
   readonly course: Course;
   /** p95 of the slowest flow through each service, seconds. */
@@ -126,7 +124,7 @@ function confidence(observation: Observation, { planned, policy }: Target, { cal
 /** Every number that had a part in the decision and is known. */
 function evidence(observation: Observation, facts: DecisionFacts): Record<string, number> {
   const { demand, queue, window } = observation;
-  const { verdict, objective, course, context } = facts;
+  const { verdict, course, context } = facts;
   const accuracy = facts.accuracies.get(observation.service);
   const numbers: Record<string, number | undefined> = {
     baseReplicas: observation.baseReplicas,
@@ -150,7 +148,7 @@ function evidence(observation: Observation, facts: DecisionFacts): Record<string
     tailOverObjective: tellingSeverity(verdict),
     routeOverObjective: facts.worstRoutes.get(observation.service),
     tailSeconds: verdict.tailSeconds,
-    objectiveSeconds: objective.tailSeconds,
+    objectiveSeconds: verdict.objective.tailSeconds,
     errorRatio: verdict.errorRatio,
     missedWindows: course.missedWindows,
     calmWindows: course.calmWindows,

@@ -4,8 +4,8 @@ import type { SpanBatch } from "./span.ts";
 import { USER_AGENT } from "./user-agent.ts";
 
 export interface ArrivalCounterOptions {
-  /** The service that is counted; asked for each batch, since an application may be configured anew. */
-  readonly service: () => string | undefined;
+  /** The services that are counted; asked for each batch, since an application may be configured anew. */
+  readonly services: () => readonly string[];
   /** Length of a slot of time, ms. */
   readonly slotMs: number;
   /** How far back requests are counted, ms. */
@@ -23,31 +23,31 @@ export interface Arrivals {
 const NS_PER_MS = 1e6;
 
 /**
- * Counts the requests to one service by when they began, as soon as their spans arrive: a window knows of them only after
+ * Counts the requests to services by when they began, as soon as their spans arrive: a window knows of them only after
  * its end and the grace for late spans. A request that has not been answered yet has not been counted yet, so a count can
  * only be too small, the more so the later it is.
  */
 export class ArrivalCounter {
   readonly slotMs: number;
-  private readonly service: () => string | undefined;
+  private readonly services: () => readonly string[];
   /** A ring: a slot of time is counted at its number modulo the length. */
   private readonly numbers: Float64Array;
   private readonly spans: Float64Array;
   private readonly requests: Float64Array;
 
-  constructor({ service, slotMs, keepMs }: ArrivalCounterOptions) {
+  constructor({ services, slotMs, keepMs }: ArrivalCounterOptions) {
     const slots = Math.ceil(keepMs / slotMs) + 1;
-    this.service = service;
+    this.services = services;
     this.slotMs = slotMs;
     this.numbers = new Float64Array(slots).fill(-1);
     this.spans = new Float64Array(slots);
     this.requests = new Float64Array(slots);
   }
 
-  /** Takes the SERVER and CONSUMER spans of the service but polls, streams and probes; those that begin after `nowMs`, or too long before, tell nothing. */
+  /** Takes the SERVER and CONSUMER spans of the services but polls, streams and probes; those that begin after `nowMs`, or too long before, tell nothing. */
   add(batch: SpanBatch, nowMs: number): void {
-    const service = this.service();
-    const isOf = batch.resources.map((resource) => ownerOf(resource) === service);
+    const services = this.services();
+    const isOf = batch.resources.map((resource) => services.includes(ownerOf(resource)));
     if (!isOf.includes(true)) return;
     const oldest = Math.floor(nowMs / this.slotMs) - this.numbers.length + 1;
     for (let index = 0; index < batch.length; index += 1) {

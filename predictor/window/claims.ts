@@ -11,7 +11,7 @@ export type Claim =
   /** `several` of them have it, by their keys, and none had it first; with an empty list none has. */
   | { readonly owner?: undefined; readonly several: readonly string[] };
 
-type Claimant = Pick<Application, "entry" | "name" | "namespace" | "services">;
+type Claimant = Pick<Application, "entries" | "name" | "namespace" | "services">;
 
 export interface ClaimFacts {
   /** Whether a workload of the namespace is known by the name of the service. */
@@ -39,9 +39,9 @@ export class Claims {
   constructor(applications: readonly Claimant[], facts: ClaimFacts) {
     this.#facts = facts;
     for (const application of applications) {
-      const { entry, namespace, services } = application;
+      const { entries, namespace, services } = application;
       const key = applicationKey(application);
-      const names = [entry, ...services.map(({ name }) => name)];
+      const names = [...entries, ...services.map(({ name }) => name)];
       this.#byNamespace.set(namespace, [...(this.#byNamespace.get(namespace) ?? []), key].sort());
       this.#named.set(key, new Set(names));
       this.#namedIn.set(namespace, new Set([...(this.#namedIn.get(namespace) ?? []), ...names]));

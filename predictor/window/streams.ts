@@ -1,34 +1,64 @@
+import type { RouteRule, RouteRules } from "@tradewind/core/contract/route-rules.ts";
 import { streamSeconds } from "./request-model.ts";
 
 const NS_PER_SECOND = 1e9;
 
-/** Operations that answered once in less than it takes for a stream: they stay operations with a latency, however slow they become. */
+/**
+ * Which operations are streams: those that the application says, and those that never answered in less than it takes for one. An
+ * operation that answered once stays one with a latency, however slow it becomes, and so does one that has a rule of its own.
+ */
 export class Streams {
   private readonly answering = new Set<string>();
-  private readonly objectiveSeconds: () => number | undefined;
+  private readonly routes: () => RouteRules | undefined;
   private readonly limit: number;
-  private longNs: number;
+  private rules: RouteRules | undefined;
+  private hasStreams = false;
+  /** Rules of names that were asked for, as far as there are streams. */
+  private readonly known = new Map<string, RouteRule>();
+  private longNs = Infinity;
 
   /** @param limit operations that are remembered */
-  constructor(objectiveSeconds: () => number | undefined, limit: number) {
-    this.objectiveSeconds = objectiveSeconds;
+  constructor(routes: () => RouteRules | undefined, limit: number) {
+    this.routes = routes;
     this.limit = limit;
-    this.longNs = Infinity;
     this.refresh();
   }
 
-  /** Reads the objective again. */
+  /** Reads the objectives again. */
   refresh(): void {
-    this.longNs = streamSeconds(this.objectiveSeconds()) * NS_PER_SECOND;
+    this.rules = this.routes();
+    this.known.clear();
+    this.hasStreams = this.rules?.named.some(({ use }) => use === "stream") === true;
+    const { milliseconds } = this.rules?.rest.objective ?? {};
+    this.longNs = streamSeconds(milliseconds === undefined ? undefined : milliseconds / 1e3) * NS_PER_SECOND;
+  }
+
+  /** Requests of a route that take longer are over its objective; undefined where it has none. */
+  objectiveSeconds(route: string): number | undefined {
+    const rule = this.rules?.of(route);
+    return rule?.use === "objective" ? rule.objective.milliseconds / 1e3 : undefined;
+  }
+
+  /** Whether the application says that the operation is a stream. */
+  isStream(operation: string): boolean {
+    if (!this.hasStreams || this.rules === undefined) return false;
+    let rule = this.known.get(operation);
+    if (rule === undefined) {
+      if (this.known.size >= this.limit) this.known.clear();
+      rule = this.rules.of(operation);
+      this.known.set(operation, rule);
+    }
+    return rule.use === "stream";
   }
 
   isLong(durationNs: number): boolean {
     return durationNs >= this.longNs;
   }
 
-  /** Whether an operation whose request was long never answered sooner. */
+  /** Whether an operation whose request was long never answered sooner, and has no rule of its own. */
   neverAnswered(service: string, operation: string): boolean {
-    return !this.answering.has(key(service, operation));
+    if (this.answering.has(key(service, operation))) return false;
+    return this.rules === undefined || this.rules.of(operation) === this.rules.rest;
   }
 
   /** An operation answered as requests do. */

@@ -13,10 +13,11 @@ import type { ProbePaths } from "./probes.ts";
 import { NameRoom } from "./name-room.ts";
 import { PendingIntervals } from "./pending-intervals.ts";
 import { isCall, isRequestKind } from "./request-model.ts";
+import type { RouteRules } from "@tradewind/core/contract/route-rules.ts";
 import type { ResourceView } from "./resources.ts";
 import { ServiceOwners, libraryKind } from "./service-owners.ts";
 import { SpanArena } from "./span-arena.ts";
-import { isZero } from "./span.ts";
+import { DERIVED_KIND, isZero, SPAN_KIND } from "./span.ts";
 import type { SpanBatch } from "./span.ts";
 import { SpanWeights } from "./span-weights.ts";
 import { Streams } from "./streams.ts";
@@ -38,8 +39,8 @@ export interface WindowBuilderOptions extends Partial<WindowLimits> {
   readonly pods?: () => Iterable<readonly [string, string]>;
   /** Any 32-bit number, secret from senders: keeps them from choosing ids that collide in the hash tables. */
   readonly hashSeed?: number;
-  /** Latency objective; requests over it are counted. Undefined while there is none. */
-  readonly objectiveSeconds?: () => number | undefined;
+  /** Objectives of routes: requests over them are counted. Undefined while there are none. */
+  readonly routes?: () => RouteRules | undefined;
   /** Services that are known before spans or workloads name them; asked when names run short. */
   readonly knownServices?: () => Iterable<string>;
   /** Paths of probes; absent: probes are known by their user agent alone. */
@@ -88,7 +89,6 @@ export class WindowBuilder {
   private readonly windowSeconds: number;
   private readonly namespace: string;
   private readonly hashSeed: number;
-  private readonly objectiveSeconds: () => number | undefined;
   private readonly idleMs: number;
   /** Intervals that may be waited for at once; more only pile up when nobody builds. */
   private readonly maxPending: number;
@@ -119,10 +119,8 @@ export class WindowBuilder {
   private learntMs = -Infinity;
 
   constructor(options: WindowBuilderOptions) {
-    const { windowSeconds, namespace, hashSeed, knownServices, objectiveSeconds, probePaths, ...rest } =
-      options;
-    const { cluster, entries, pods, ...limits } = rest;
-    this.objectiveSeconds = objectiveSeconds ?? (() => undefined);
+    const { windowSeconds, namespace, hashSeed, knownServices, probePaths, ...rest } = options;
+    const { cluster, entries, pods, routes, ...limits } = rest;
     this.limits = { ...DEFAULT_WINDOW_LIMITS, ...limits };
     this.waitSeconds = this.limits.traceGraceSeconds;
     this.windowSeconds = windowSeconds;
@@ -146,7 +144,7 @@ export class WindowBuilder {
     this.owners = new ServiceOwners({ namespace, cluster, known, pods: pods ?? (() => []), refreshMs });
     this.batchServices = new BatchServices(this.names, this.owners);
     this.entries = new Entries(entries ?? (() => []), this.names.services);
-    this.streams = new Streams(this.objectiveSeconds, this.limits.maxFlows);
+    this.streams = new Streams(routes ?? (() => undefined), this.limits.maxFlows);
     this.counted = new CountedSpans(COUNTED_PER_TRACE * this.limits.maxOpenTraces);
     this.evaluation = new TraceEvaluation(
       {
@@ -250,7 +248,7 @@ export class WindowBuilder {
       pods: this.names.pods,
       resources,
       namespace: this.namespace,
-      objectiveSeconds: this.objectiveSeconds(),
+      objectiveSeconds: (route) => this.streams.objectiveSeconds(route),
       onCalleesLeftOut: (count) => {
         countDrop(this.drops, "callee-limit", count);
       },
@@ -359,6 +357,8 @@ export class WindowBuilder {
     }
     this.weights.weigh(batch, index, service, nowMs);
     if (isRoot) this.noteRoot(trace, batch, index, service);
+    if (batch.kind[index] === SPAN_KIND.server && this.streams.isStream(batch.names[index] ?? ""))
+      batch.kind[index] = DERIVED_KIND.stream;
     if (this.batchServices.isLibrary(batch, index)) batch.kind[index] = libraryKind(batch.kind[index] ?? 0);
     const isRequest = isRoot || isRequestKind(batch.kind[index] ?? 0);
     this.completeness.taken(service, isRequest ? this.sinceSeconds(endNs, nowMs) : NaN);

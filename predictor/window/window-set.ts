@@ -49,8 +49,8 @@ export interface WindowSetInput {
   readonly resources: ResourceView;
   /** Namespace of services that the resource view does not know. */
   readonly namespace: string;
-  /** Requests that take longer are over the objective; undefined: they are not counted. */
-  readonly objectiveSeconds: number | undefined;
+  /** Requests of a route that take longer are over its objective; undefined: they are not counted. */
+  readonly objectiveSeconds: (route: string) => number | undefined;
   /** Told how many called services a window could not list. */
   readonly onCalleesLeftOut: (count: number) => void;
 }
@@ -228,14 +228,15 @@ function flowWindow(
   if (latency === undefined) return undefined;
   const services = [...accumulator.services].sort(inOrder(places));
   const requests = requestsReached(accumulator, entry);
+  const objectiveSeconds = input.objectiveSeconds(flow);
   return {
     flow,
     entryService: input.services.nameOf(entry),
     requestsPerSecond: accumulator.requests / seconds(input.interval),
     errorRatio: Math.min(1, accumulator.errors / accumulator.requests),
     latency,
-    ...(input.objectiveSeconds !== undefined && {
-      overObjectiveRatio: accumulator.latency.shareOver(input.objectiveSeconds / SECONDS_PER_NS),
+    ...(objectiveSeconds !== undefined && {
+      overObjectiveRatio: accumulator.latency.shareOver(objectiveSeconds / SECONDS_PER_NS),
     }),
     services: services.slice(0, MAX_FLOW_SERVICES).map((service) => input.services.nameOf(service)),
     calls: flowCalls(input, accumulator, requests, places),

@@ -31,7 +31,7 @@ describe.skipIf(helm === undefined)("values that cannot be meant", () => {
     ["agent.image.digest=latest", "at '/agent/image/digest'"],
     ["agent.extraArgs[0]=verbose", "at '/agent/extraArgs/0'"],
     ["application.spec.entry=frontend", "at '/application/spec': missing property 'objective'"],
-    [`${APPLICATION},application.spec.objectives=1`, "additional properties 'objectives' not allowed"],
+    [`${APPLICATION},application.spec.objectivs=1`, "additional properties 'objectivs' not allowed"],
     [`${APPLICATION},application.spec.mode=auto`, "'observe', 'recommend', 'act'"],
     [
       "application.spec.entry=a,application.spec.objective.milliseconds=-5",

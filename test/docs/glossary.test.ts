@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { Application, Objective, ServiceSpec } from "@tradewind/core/contract/application.ts";
+import { ApplicationFields, Objective, ServiceSpec } from "@tradewind/core/contract/application.ts";
 import { Accuracy, CauseJudgement, CauseLabel } from "@tradewind/core/contract/accuracy.ts";
 import { ApplicationList, ListedApplication } from "@tradewind/core/contract/application-list.ts";
 import { AuditRow, EventList } from "@tradewind/core/contract/audit.ts";
@@ -63,7 +63,7 @@ const defined = new Set(
 );
 
 const SCHEMAS = {
-  Application,
+  ApplicationFields,
   Objective,
   ServiceSpec,
   ApplicationList,

@@ -195,6 +195,28 @@ describe.skipIf(assets === undefined)("a real API server", () => {
         { budget: { pods: 1 }, services: [{ name: "a" }, { name: "b" }] },
         /budget\.pods must not be below the sum/,
       ],
+      ["no entry", { entry: undefined }, /entry is missing: name the service that users call/],
+      ["no objective", { objective: undefined }, /the objective of all routes that none.*is given once/],
+      [
+        "two objectives of all other routes",
+        { objectives: [{ milliseconds: 9 }] },
+        /the objective of all routes that none.*is given once/,
+      ],
+      [
+        "an objective of a route that says nothing",
+        { objectives: [{ route: "GET /" }] },
+        /an objective needs one of milliseconds: 250, exclude: true and stream: true/,
+      ],
+      [
+        "an excluded route without a name",
+        { objectives: [{ exclude: true }] },
+        /exclude, stream and weight are of a route: add route/,
+      ],
+      [
+        "an excluded route with a weight",
+        { objectives: [{ route: "GET /", exclude: true, weight: 2 }] },
+        /percentile and weight go with milliseconds/,
+      ],
       [
         "a service twice",
         { services: [{ name: "a" }, { name: "a" }] },

@@ -3,9 +3,12 @@ import { PERIOD_REPORT_SCHEMA } from "@tradewind/core/contract/period-report.ts"
 import type { PeriodReport } from "@tradewind/core/contract/period-report.ts";
 import { costPerHour } from "@tradewind/core/contract/prices.ts";
 import type { ProposedChange } from "@tradewind/core/contract/proposed-change.ts";
+import { routeRules } from "@tradewind/core/contract/route-rules.ts";
+import type { RouteRules } from "@tradewind/core/contract/route-rules.ts";
 import type { Window } from "@tradewind/core/contract/window.ts";
 import { flowTailSeconds, shareOverOrFailed } from "../../decide/facts/objective.ts";
 import { containerSize } from "../../decide/facts/size.ts";
+import { routeName, ruleOf } from "../../decide/facts/user-flows.ts";
 import type { StoredFlow } from "../../store/window-store.ts";
 
 type Judged = PeriodReport["routes"][number];
@@ -17,6 +20,7 @@ const HOUR_MS = 3_600_000;
 /** Adds up what the store has of a time. */
 export class Period {
   readonly #application: Application;
+  readonly #rules: RouteRules;
   readonly #routes = new Map<string, Judged>();
   readonly #services = new Map<string, Served>();
   /** Of all routes: by the begin of a window, how long it was and whether any route missed in it. */
@@ -34,13 +38,16 @@ export class Period {
 
   constructor(application: Application) {
     this.#application = application;
+    this.#rules = routeRules(application);
   }
 
   /** By rising start. */
   addFlow(stored: StoredFlow): void {
-    const { endMs, entryService, errorRatio, flow, latency, requestsPerSecond, startMs } = stored;
-    const { entry, objective } = this.#application;
-    if (entryService !== entry || !(requestsPerSecond > 0)) return;
+    const { endMs, entryService, errorRatio, latency, requestsPerSecond, startMs } = stored;
+    if (!this.#application.entries.includes(entryService) || !(requestsPerSecond > 0)) return;
+    const flow = routeName(stored, this.#application);
+    const { objective, use } = ruleOf(stored, flow, this.#rules);
+    if (use !== "objective") return;
     if (startMs < (this.#countedToMs.get(flow) ?? 0)) return;
     this.#countedToMs.set(flow, endMs);
     this.#extend(startMs, endMs);
@@ -58,6 +65,9 @@ export class Period {
     };
     this.#routes.set(flow, {
       route: flow,
+      ...(objective !== this.#rules.rest.objective && {
+        objective: { percentile: objective.percentile, seconds: limitSeconds },
+      }),
       requests: route.requests + requests,
       requestsOver: route.requestsOver + requests * shareOverOrFailed(stored, limitSeconds),
       measuredSeconds: route.measuredSeconds + seconds,

@@ -3,29 +3,34 @@ import { costPerHour } from "@tradewind/core/contract/prices.ts";
 import type { Plan } from "@tradewind/core/contract/plan.ts";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import { containerSize } from "./size.ts";
-import { ownFlows } from "./verdict.ts";
 import { shareOverOrFailed } from "./objective.ts";
+import { userFlows } from "./user-flows.ts";
 
 /** Requests of users in a window, by the objective: bad are those that took longer, and those that failed. */
 export interface JudgedRequests {
   readonly good: number;
   readonly bad: number;
+  /** Share of them that must be within their objectives, in (0, 1). */
+  readonly objectiveRatio: number;
 }
 
 /** Requests that users started in the window: counted where the source counts them, else read off the percentiles. */
 export function judgedRequests(
   { endMs, flows, startMs }: WindowSet,
-  { entry, objective }: Application,
+  application: Application,
 ): JudgedRequests {
+  const { percentile } = application.objective;
   let good = 0;
   let bad = 0;
-  for (const flow of ownFlows(flows, entry)) {
+  let allowed = 0;
+  for (const { flow, objective } of userFlows(flows, application).held) {
     const requests = (flow.requestsPerSecond * (endMs - startMs)) / 1e3;
-    const over = requests * shareOverOrFailed(flow, objective.milliseconds / 1e3);
+    const over = requests * shareOverOrFailed(flow, objective.tailSeconds);
     good += requests - over;
     bad += over;
+    allowed += requests * (percentile - objective.percentile);
   }
-  return { good, bad };
+  return { good, bad, objectiveRatio: percentile - allowed / Math.max(good + bad, Number.MIN_VALUE) };
 }
 
 /** What an application costs an hour, in the currency of its prices. */

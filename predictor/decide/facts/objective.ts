@@ -12,7 +12,7 @@ export interface FlowObjective {
  * The tail objective, and the mean that goes with it: an exponential distribution that just meets the tail objective has
  * the mean `tail / ln(1/(1 − percentile))`, a third of it at p95.
  */
-export function flowObjective(objective: Objective): FlowObjective {
+export function flowObjective(objective: Pick<Objective, "milliseconds" | "percentile">): FlowObjective {
   const tailSeconds = objective.milliseconds / 1e3;
   return {
     percentile: objective.percentile,

@@ -4,7 +4,6 @@ import type { Window, WindowSet } from "@tradewind/core/contract/window.ts";
 import { containerSize } from "./size.ts";
 import { estimateQueues } from "./queue-estimate.ts";
 import type { ServiceQueue } from "./queue-estimate.ts";
-import { flowObjective } from "./objective.ts";
 import type { PolicySettings } from "./settings.ts";
 import type { MemoryPeak, Remembered, ServiceMemory } from "./state.ts";
 import { containerFacts, isCarriedOut } from "./container-size.ts";
@@ -13,7 +12,7 @@ import { cpuDemand, isDraining } from "./demand.ts";
 import type { CpuDemand, QueueTrend } from "./demand.ts";
 import { memoryPeaksAfter } from "./memory-peaks.ts";
 import { reactiveNeed } from "./need.ts";
-import { ownFlows } from "./verdict.ts";
+import { userFlows } from "./user-flows.ts";
 
 /** Everything the policies know of one service in one window. Absent means not known. */
 export interface Observation extends ContainerFacts {
@@ -66,8 +65,8 @@ export interface DecisionContext {
 export function observe(context: DecisionContext): readonly Observation[] {
   const { application, settings, state, windowSet } = context;
   const windows = windowSet.windows.filter(({ namespace }) => namespace === application.namespace);
-  const flows = ownFlows(windowSet.flows, application.entry);
-  const queues = estimateQueues(windows, flows, flowObjective(application.objective), settings.weights);
+  const { held } = userFlows(windowSet.flows, application);
+  const queues = estimateQueues(windows, held, settings.weights);
   const queueOf = new Map(queues.map((queue) => [queue.service, queue]));
   const windowOf = new Map(windows.map((window) => [window.service, window]));
   const specOf = serviceSpecs(application);

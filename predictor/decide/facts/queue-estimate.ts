@@ -1,7 +1,7 @@
-import type { FlowWindow, Window } from "@tradewind/core/contract/window.ts";
+import type { Window } from "@tradewind/core/contract/window.ts";
 import { arrivalWaitSeconds } from "./arrival-wait.ts";
-import type { FlowObjective } from "./objective.ts";
 import { flowTailSeconds } from "./objective.ts";
+import type { HeldFlow } from "./user-flows.ts";
 
 /** Weights of the three terms of the virtual queue; they sum to 1 in the published form. */
 export interface QueueWeights {
@@ -51,11 +51,10 @@ interface Terms {
  */
 export function estimateQueues(
   windows: readonly Window[],
-  flows: readonly FlowWindow[],
-  objective: FlowObjective,
+  flows: readonly Pick<HeldFlow, "flow" | "objective">[],
   weights: QueueWeights,
 ): readonly ServiceQueue[] {
-  const terms = termsByService(windows, flows, objective);
+  const terms = termsByService(windows, flows);
   const latencySum = sum(terms, ({ ownMeanSeconds }) => ownMeanSeconds ?? 0);
   const meanSum = sum(terms, ({ meanViolationSeconds }) => meanViolationSeconds);
   const tailSum = sum(terms, ({ tailViolationSeconds }) => tailViolationSeconds);
@@ -80,11 +79,10 @@ export function estimateQueues(
 
 function termsByService(
   windows: readonly Window[],
-  flows: readonly FlowWindow[],
-  objective: FlowObjective,
+  flows: readonly Pick<HeldFlow, "flow" | "objective">[],
 ): readonly Terms[] {
   const violations = new Map<string, { mean: number; tail: number }>();
-  for (const flow of flows) {
+  for (const { flow, objective } of flows) {
     const mean = Math.max(0, flow.latency.meanSeconds - objective.meanSeconds);
     const tail = Math.max(0, flowTailSeconds(flow.latency, objective.percentile) - objective.tailSeconds);
     for (const service of new Set(flow.services)) {

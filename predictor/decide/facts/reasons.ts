@@ -1,5 +1,4 @@
 import type { Reason } from "@tradewind/core/contract/reason.ts";
-import type { Application } from "@tradewind/core/contract/application.ts";
 import type { Observation } from "./observation.ts";
 import type { FlowVerdict, Verdict } from "./verdict.ts";
 
@@ -40,8 +39,7 @@ export const trafficReasons = (missing: string | undefined): readonly ReasonOf<"
 
 /** More requests of a route failed than may be late. @param isNamed there are other routes */
 export const failureReason = (
-  { flow: { errorRatio, flow } }: FlowVerdict,
-  { percentile }: Application["objective"],
+  { flow: { errorRatio, flow }, objective: { percentile } }: FlowVerdict,
   isNamed: boolean,
 ): ReasonOf<"requests-failed"> => ({
   code: "requests-failed",
@@ -51,14 +49,12 @@ export const failureReason = (
 });
 
 /** The same of the route of which most failed; none where none fails more than may be late. */
-export function failureReasons(
-  { flows }: Verdict,
-  objective: Application["objective"],
-): readonly ReasonOf<"requests-failed">[] {
+export function failureReasons({ flows }: Verdict): readonly ReasonOf<"requests-failed">[] {
   const failing = flows.filter(({ isFailing }) => isFailing);
   if (failing.length === 0) return [];
-  const worst = failing.reduce((most, each) => (each.flow.errorRatio > most.flow.errorRatio ? each : most));
-  return [failureReason(worst, objective, flows.length > 1)];
+  const beyond = ({ flow, objective }: FlowVerdict): number => flow.errorRatio / (1 - objective.percentile);
+  const worst = failing.reduce((most, each) => (beyond(each) > beyond(most) ? each : most));
+  return [failureReason(worst, flows.length > 1)];
 }
 
 /** Why the guard removes nothing of a service: what is missing from its window. Undefined when nothing is. */

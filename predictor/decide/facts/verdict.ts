@@ -1,12 +1,15 @@
+import type { Application } from "@tradewind/core/contract/application.ts";
 import type { FlowWindow, LatencySummary } from "@tradewind/core/contract/window.ts";
-import { flowTailSeconds } from "./objective.ts";
-import type { FlowObjective } from "./objective.ts";
 import { mergeLatency } from "../../window/merge-latency.ts";
+import { flowObjective, flowTailSeconds } from "./objective.ts";
+import type { FlowObjective } from "./objective.ts";
 import type { PolicySettings } from "./settings.ts";
 import type { FlowMemory } from "./state.ts";
+import { userFlows } from "./user-flows.ts";
+import type { HeldFlow } from "./user-flows.ts";
 
-/** How one flow stands to the objective. */
-export interface FlowVerdict {
+/** How one flow stands to its objective. */
+export interface FlowVerdict extends Pick<HeldFlow, "objective" | "weight"> {
   /** As measured; its latency and failures are those of as many windows as its tail needs. */
   readonly flow: FlowWindow;
   /** Calls of this window alone. */
@@ -20,18 +23,23 @@ export interface FlowVerdict {
   readonly telling: boolean;
 }
 
-/** How the application stands to its objective over one window. */
+/** How the application stands to its objectives over one window. */
 export interface Verdict {
+  /** Those that are held to an objective. */
   readonly flows: readonly FlowVerdict[];
+  /** Those that are not: their requests are load and nothing else. */
+  readonly others: readonly FlowWindow[];
+  /** That which stands worst; without any flow that of routes which no other names. */
+  readonly objective: FlowObjective;
   /** Worst flow with enough calls to tell; absent when no flow has. */
   readonly severity?: number;
   /** Worst flow whatever its calls; absent without any flow. */
   readonly worstSeverity?: number;
-  /** Measured percentile of the worst flow, seconds. */
+  /** Measured percentile of the slowest flow that is held to {@link objective}, seconds. */
   readonly tailSeconds?: number;
   /** Worst share of failed requests. */
   readonly errorRatio: number;
-  /** Requests per second that enter the application. */
+  /** Requests per second that enter the application, those of {@link others} among them. */
   readonly requestsPerSecond: number;
 }
 
@@ -78,26 +86,6 @@ function exponentialTail({ meanSeconds }: LatencySummary, percentile: number): n
   return -meanSeconds * Math.log1p(-percentile);
 }
 
-/**
- * Services that requests of a flow wait for, in their order. A consumer of a queue takes part in the traces too, but nobody waits for it.
- * Where calls are not known all that take part count.
- */
-function awaitedServices({ calls, entryService, services }: FlowWindow): string[] {
-  if (calls === undefined) return services;
-  const callsOf = Map.groupBy(calls, ({ caller }) => caller);
-  const reached = new Set([entryService]);
-  for (const service of reached) for (const { callee } of callsOf.get(service) ?? []) reached.add(callee);
-  return services.filter((service) => reached.has(service));
-}
-
-/** The flows that users start: those that enter through the entry service, each with the services that its requests wait for. */
-export function ownFlows(flows: readonly FlowWindow[], entry: string): readonly FlowWindow[] {
-  return flows
-    .filter(({ entryService }) => entryService === entry)
-    .sort((a, b) => (a.flow < b.flow ? -1 : a.flow > b.flow ? 1 : 0))
-    .map((flow) => Object.assign({}, flow, { services: awaitedServices(flow) }));
-}
-
 /** Calls all within the objective from which on earlier windows alone do not make a miss. */
 const CALLS_WITHIN = 5;
 
@@ -109,60 +97,89 @@ function isMissOver({ count, p99Seconds }: LatencySummary, { tailSeconds }: Flow
 /** @param earlier latencies of flows in the windows before, see {@link FlowMemory} */
 export function judge(
   flows: readonly FlowWindow[],
-  entry: string,
-  objective: FlowObjective,
+  application: Application,
   settings: PolicySettings,
   earlier: readonly FlowMemory[] = [],
 ): Verdict {
   const before = new Map(earlier.map(({ flow, latencies }) => [flow, latencies]));
-  const own = ownFlows(flows, entry);
-  const verdicts = own.map((measured) => {
-    const pooled = pooledOutcome(measured, before.get(measured.flow) ?? [], settings.minimumCalls);
-    const { errorRatio, latency } = pooled;
-    const telling = latency.count >= settings.minimumCalls;
-    const tailSeconds = flowTailSeconds(latency, objective.percentile);
-    const ratio = tailSeconds / objective.tailSeconds;
-    const isOver = isMissOver(measured.latency, objective);
-    // A request that failed is over the objective however soon: callers that gave up leave short spans. Of too few calls a failure may be chance.
-    const failed = telling ? errorRatio / (1 - objective.percentile) : 0;
-    return {
-      flow: { ...measured, ...pooled },
-      calls: measured.latency.count,
-      tailSeconds,
-      severity: Math.max(isOver ? Math.min(1, ratio) : ratio, failed > 1 ? failed : 0),
-      isFailing: failed > 1,
-      telling,
-    };
-  });
-  const ofAll = severityOfRest(
-    own.filter((_, at) => verdicts[at]?.telling === false),
-    objective,
-    settings,
+  const { held, others } = userFlows(flows, application);
+  const verdicts = held.map((each) => verdictOf(each, before.get(each.flow.flow) ?? [], settings));
+  const untold = held.filter((_, at) => verdicts[at]?.telling === false);
+  const ofRest = [...Map.groupBy(untold, ({ objective }) => objective)].flatMap(
+    ([objective, rest]) => severityOfRest(rest, objective, settings) ?? [],
   );
   const telling = verdicts.filter((verdict) => verdict.telling).map((verdict) => verdict.severity);
-  const severity = largest(ofAll === undefined ? telling : [...telling, ofAll]);
+  const severity = largest([...telling, ...ofRest]);
   const worstSeverity = largest(verdicts.map((verdict) => verdict.severity));
-  const tailSeconds = largest(verdicts.map((verdict) => verdict.tailSeconds));
+  const objective = worstObjective(verdicts) ?? flowObjective(application.objective);
+  const tailSeconds = largest(heldTo(verdicts, objective).map((verdict) => verdict.tailSeconds));
   return {
     flows: verdicts,
+    others,
+    objective,
     errorRatio: largest(verdicts.map(({ flow }) => flow.errorRatio)) ?? 0,
-    requestsPerSecond: verdicts.reduce((sum, { flow }) => sum + flow.requestsPerSecond, 0),
+    requestsPerSecond: [...verdicts.map(({ flow }) => flow), ...others].reduce(
+      (sum, flow) => sum + flow.requestsPerSecond,
+      0,
+    ),
     ...(severity !== undefined && { severity }),
     ...(worstSeverity !== undefined && { worstSeverity }),
     ...(tailSeconds !== undefined && { tailSeconds }),
   };
 }
 
+function verdictOf(
+  { flow: measured, objective, weight }: HeldFlow,
+  earlier: readonly Outcome[],
+  settings: PolicySettings,
+): FlowVerdict {
+  const pooled = pooledOutcome(measured, earlier, settings.minimumCalls);
+  const { errorRatio, latency } = pooled;
+  const telling = latency.count >= settings.minimumCalls;
+  const tailSeconds = flowTailSeconds(latency, objective.percentile);
+  const ratio = tailSeconds / objective.tailSeconds;
+  const isOver = isMissOver(measured.latency, objective);
+  // A request that failed is over the objective however soon: callers that gave up leave short spans. Of too few calls a failure may be chance.
+  const failed = telling ? errorRatio / (1 - objective.percentile) : 0;
+  return {
+    flow: { ...measured, ...pooled },
+    objective,
+    weight,
+    calls: measured.latency.count,
+    tailSeconds,
+    severity: Math.max(isOver ? Math.min(1, ratio) : ratio, failed > 1 ? failed : 0),
+    isFailing: failed > 1,
+    telling,
+  };
+}
+
+/** The objective of the flow that is furthest over its own; undefined without any flow. */
+function worstObjective(flows: readonly FlowVerdict[]): FlowObjective | undefined {
+  const harm = ({ flow, isFailing, objective, tailSeconds }: FlowVerdict): number =>
+    Math.max(
+      tailSeconds / objective.tailSeconds,
+      isFailing ? flow.errorRatio / (1 - objective.percentile) : 0,
+    );
+  const [first, ...others] = flows;
+  return first && others.reduce((worst, each) => (harm(each) > harm(worst) ? each : worst), first).objective;
+}
+
+const heldTo = (flows: readonly FlowVerdict[], objective: FlowObjective): readonly FlowVerdict[] =>
+  flows.filter((each) => each.objective === objective);
+
 /**
  * Routes with too few calls to tell anything are judged together, by the calls of this window: an identifier in each name makes many routes of
  * one. Undefined where they have too few calls together.
  */
 function severityOfRest(
-  rest: readonly FlowWindow[],
+  rest: readonly HeldFlow[],
   { percentile, tailSeconds }: FlowObjective,
   { minimumCalls }: Pick<PolicySettings, "minimumCalls">,
 ): number | undefined {
-  const [first, ...others] = rest.map((flow): Outcome => ({ ...flow.latency, errorRatio: flow.errorRatio }));
+  const [first, ...others] = rest.map(({ flow }): Outcome => ({
+    ...flow.latency,
+    errorRatio: flow.errorRatio,
+  }));
   if (first === undefined) return undefined;
   const given = { latency: first, errorRatio: first.errorRatio ?? 0 };
   const { errorRatio, latency } = pooledOutcome(given, others, Number.POSITIVE_INFINITY);
@@ -171,9 +188,10 @@ function severityOfRest(
   return Math.max(flowTailSeconds(latency, percentile) / tailSeconds, failed > 1 ? failed : 0);
 }
 
-/** Share of the requests that failed, of the flow with most, where that are more than may be late. */
-export function failingRatio({ flows }: Pick<Verdict, "flows">): number | undefined {
-  return largest(flows.filter(({ isFailing }) => isFailing).map(({ flow }) => flow.errorRatio));
+/** Share of the requests that failed, of the flow with most that is held to the verdict's objective, where that are more than may be late. */
+export function failingRatio({ flows, objective }: Pick<Verdict, "flows" | "objective">): number | undefined {
+  const failing = heldTo(flows, objective).filter(({ isFailing }) => isFailing);
+  return largest(failing.map(({ flow }) => flow.errorRatio));
 }
 
 /** How the application stands to its objective for users, whoever decides and on how many calls. */
@@ -188,14 +206,14 @@ export interface SloStanding {
 
 /** Undefined without any flow. */
 export function sloStanding(
-  { flows, tailSeconds }: Pick<Verdict, "flows" | "tailSeconds">,
-  objective: Pick<FlowObjective, "percentile" | "tailSeconds">,
+  verdict: Pick<Verdict, "flows" | "objective" | "tailSeconds">,
 ): SloStanding | undefined {
-  const slowest = flows.find((each) => each.tailSeconds === tailSeconds);
+  const { flows, objective, tailSeconds } = verdict;
+  const slowest = heldTo(flows, objective).find((each) => each.tailSeconds === tailSeconds);
   if (tailSeconds === undefined || slowest === undefined) return undefined;
   const route = slowest.flow.flow;
   const slow = tailSeconds / objective.tailSeconds;
-  const failedRatio = failingRatio({ flows });
+  const failedRatio = failingRatio(verdict);
   if (failedRatio === undefined) return { ratio: slow, route };
   return { ratio: Math.max(slow, failedRatio / (1 - objective.percentile)), failedRatio, route };
 }

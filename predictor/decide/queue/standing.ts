@@ -3,9 +3,14 @@ import type { DecisionContext } from "../facts/observation.ts";
 import { failureReason, MOST_CHARACTERS } from "../facts/reasons.ts";
 import type { FlowVerdict, Verdict } from "../facts/verdict.ts";
 
-/** How the application stands to its objective. */
+/** How the application stands to its objective; by the name of the worst route where there are several objectives. */
 export function standing(context: DecisionContext, { flows }: Verdict): Reason {
-  return standingOf(context, flows, false);
+  const [first] = flows;
+  return standingOf(
+    context,
+    flows,
+    flows.some(({ objective }) => objective !== first?.objective),
+  );
 }
 
 /**
@@ -24,19 +29,19 @@ export function standingThrough(
 }
 
 function standingOf(
-  { application: { objective }, settings: { minimumCalls } }: DecisionContext,
+  { settings: { minimumCalls } }: DecisionContext,
   flows: readonly FlowVerdict[],
   isNamed: boolean,
 ): Reason {
   const telling = flows.filter((flow) => flow.telling);
   const judged = telling.length > 0 ? telling : flows;
   const slowest = judged.reduce((worst, each) => (each.severity > worst.severity ? each : worst));
-  const objectiveSeconds = objective.milliseconds / 1e3;
+  const { percentile, tailSeconds: objectiveSeconds } = slowest.objective;
   if (slowest.isFailing && slowest.tailSeconds / objectiveSeconds < slowest.severity)
-    return failureReason(slowest, objective, isNamed);
+    return failureReason(slowest, isNamed);
   return {
     code: slowest.severity > 1 ? "slo-violated" : "slo-met",
-    percentile: objective.percentile,
+    percentile,
     latencySeconds: slowest.severity * objectiveSeconds,
     objectiveSeconds,
     ...(isNamed && { route: slowest.flow.flow.slice(0, MOST_CHARACTERS) }),

@@ -55,7 +55,7 @@ export class ApplicationMetrics {
   );
   private readonly percentile = this.gauge(
     "objective_ratio",
-    "Share of requests that must be within the objective's latency; the rest is the error budget.",
+    "Share of requests that must be within their objective's latency, in the mean of all; the rest is the error budget.",
     ["application"],
   );
   private readonly cost = this.gauge(
@@ -140,11 +140,11 @@ export class ApplicationMetrics {
   }
 
   /** A window's requests and what it cost; an application that takes another's place has series of its own. */
-  accounts({ application, objective }: Plan, requests: JudgedRequests, cost: HourlyCost | undefined): void {
+  accounts({ application }: Plan, requests: JudgedRequests, cost: HourlyCost | undefined): void {
     this.judged.inc({ application, result: "good" }, requests.good);
     this.judged.inc({ application, result: "bad" }, requests.bad);
     this.percentile.reset();
-    this.percentile.set({ application }, objective.percentile);
+    this.percentile.set({ application }, requests.objectiveRatio);
     this.cost.reset();
     if (cost === undefined) return;
     this.cost.set({ application, of: "running" }, cost.running);

@@ -14,7 +14,7 @@ import { tailPredictionError } from "../../learn/predicted-tail.ts";
 import type { ApplicationMetrics } from "./application-metrics.ts";
 import type { LearnedCalendar } from "@tradewind/core/contract/calendar.ts";
 import { LearnedCalendars } from "../../forecast/calendar/propose-calendars.ts";
-import { ownFlows } from "../../decide/facts/verdict.ts";
+import { usersPerSecond } from "../../decide/facts/user-flows.ts";
 import { hourlyCost, judgedRequests } from "../../decide/facts/accounts.ts";
 import type { InputsArchive } from "./inputs-archive.ts";
 import { coresToCome, cpuLeft, nodesLeft, podsMore } from "../../nodes/node-room.ts";
@@ -368,10 +368,9 @@ export class Deciding {
   ): LearnedCalendar[] | undefined {
     const longest = state.cost?.outlook.foresight.at(-1)?.series;
     if (longest === undefined) return undefined;
-    const routes = ownFlows(windowSet.flows, application.entry);
     return this.calendars.propose({
       series: longest,
-      perSecond: routes.reduce((sum, { requestsPerSecond }) => sum + requestsPerSecond, 0),
+      perSecond: usersPerSecond(windowSet.flows, application),
       targetUtilisation: this.parts.options.settings.targetUtilisation,
       wishes: plan.wishes,
     });

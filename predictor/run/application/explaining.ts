@@ -10,6 +10,7 @@ import { describeError } from "@tradewind/core/values/errors.ts";
 import type { Logger } from "@tradewind/core/process/log.ts";
 import type { WhatIf } from "../../decide/cost/price/what-if.ts";
 import type { ModelConnection } from "../../answers/language-model/model.ts";
+import { entriesPerSecond } from "../../decide/facts/user-flows.ts";
 import type { SloStanding } from "../../decide/facts/verdict.ts";
 import type { PolicyOutcome } from "../../decide/inputs.ts";
 import { BUILT_IN, emptyAccuracy, explanationFor } from "../../answers/reason/accuracy.ts";
@@ -226,8 +227,7 @@ export class Explaining {
     made: Reasoned | undefined,
   ): void {
     const windows = windowSet.windows.filter(({ namespace }) => namespace === application.namespace);
-    const entry = windows.find(({ service }) => service === application.entry);
-    const load = entry?.requestsPerSecond;
+    const load = entriesPerSecond(windows, application);
     this.#keep(
       withWindow(this.#incidents, {
         startMs: windowSet.startMs,

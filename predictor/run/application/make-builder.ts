@@ -1,4 +1,5 @@
 import type { Application } from "@tradewind/core/contract/application.ts";
+import { routeRules } from "@tradewind/core/contract/route-rules.ts";
 import type { WorkloadList } from "@tradewind/core/contract/workload.ts";
 import { traceOptions } from "../../sources/trace-sources.ts";
 import { DEFAULT_WINDOW_LIMITS } from "../../window/limits.ts";
@@ -23,10 +24,7 @@ export function makeBuilder(
     windowSeconds,
     namespace: application.namespace,
     cluster,
-    entries: () => {
-      const entry = current()?.entry;
-      return entry === undefined ? [] : [entry];
-    },
+    entries: () => current()?.entries ?? [],
     pods: () => podsOf(workloads()),
     traceGraceSeconds: graceSeconds,
     maxGraceSeconds,
@@ -36,9 +34,9 @@ export function makeBuilder(
     maxOpenSpans: DEFAULT_WINDOW_LIMITS.maxOpenSpans * share,
     ...(pulled ? { maxPastSeconds: PAST_SECONDS + windowSeconds + graceSeconds } : {}),
     hashSeed: Math.floor(Math.random() * 2 ** 32),
-    objectiveSeconds: () => {
-      const objective = current()?.objective;
-      return objective && objective.milliseconds / 1e3;
+    routes: () => {
+      const application = current();
+      return application && routeRules(application);
     },
     knownServices: () => knownServices(current(), workloads()),
     probePaths: () => probePaths(workloads()),
@@ -73,7 +71,7 @@ function* knownServices(
   application: Application | undefined,
   list: WorkloadList | undefined,
 ): Generator<string> {
-  if (application !== undefined) yield application.entry;
+  if (application !== undefined) yield* application.entries;
   for (const { name } of application?.services ?? []) yield name;
   for (const { service } of list?.workloads ?? []) yield service;
 }

@@ -1,7 +1,7 @@
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { Window, WindowSet } from "@tradewind/core/contract/window.ts";
 import { LEVEL_COUNT } from "../../decide/cost/learn/outlook.ts";
-import { ownFlows } from "../../decide/facts/verdict.ts";
+import { routesOf } from "../../decide/facts/user-flows.ts";
 import type { LoadInterval } from "../../forecast/load-series.ts";
 
 /** Who counted the requests of a service. Metrics know of those, too, of which no spans are sent. */
@@ -51,12 +51,9 @@ export class PastLoads {
    * Takes up a live window of which nothing is missing.
    * @param asked the same window as sources of metrics know it, the most trusted first
    */
-  observe(
-    windowSet: WindowSet,
-    asked: readonly WindowSet[],
-    { entry, namespace }: Pick<Application, "entry" | "namespace">,
-  ): void {
-    const flows = ownFlows(windowSet.flows, entry);
+  observe(windowSet: WindowSet, asked: readonly WindowSet[], application: Application): void {
+    const { entry, namespace } = application;
+    const flows = routesOf(windowSet.flows, application).map(({ flow }) => flow);
     const users = flows.reduce((sum, { requestsPerSecond }) => sum + requestsPerSecond, 0);
     const calls = flows.reduce((sum, { latency }) => sum + latency.count, 0);
     const isEntry = (window: Window): boolean => window.service === entry && window.namespace === namespace;

@@ -7,6 +7,7 @@ import type { Registry } from "prom-client";
 import { FailureWatch } from "../../answers/patterns/failure-watch.ts";
 import { loadPatterns } from "../../answers/patterns/load-patterns.ts";
 import type { PolicyOutcome } from "../../decide/inputs.ts";
+import { entriesPerSecond } from "../../decide/facts/user-flows.ts";
 import type { PolicyState } from "../../decide/state.ts";
 import type { DecidedWindow } from "./explaining.ts";
 
@@ -43,13 +44,13 @@ export class PatternWatch {
         severity: outcome.slo?.ratio,
       });
       const found = [...failures, ...this.#loadOf(outcome.state)];
-      const entry = windows.find(({ service }) => service === application.entry);
+      const requestsPerSecond = entriesPerSecond(windows, application);
       this.#latest = {
         schema: PATTERNS_SCHEMA,
         application: name,
         namespace,
         atMs: windowSet.endMs,
-        ...(entry?.requestsPerSecond !== undefined && { requestsPerSecond: entry.requestsPerSecond }),
+        ...(requestsPerSecond !== undefined && { requestsPerSecond }),
         patterns: found.toSorted((a, b) => rankOf(a) - rankOf(b)).slice(0, MOST_PATTERNS),
       };
     } catch (error) {

@@ -116,7 +116,7 @@ export class PlannedApplication {
       () => this.builder.totals(),
       () => this.builder.graceSeconds,
     );
-    this.arrivals = countArrivals(() => own.current()?.entry, {
+    this.arrivals = countArrivals(() => own.current()?.entries ?? [], {
       graceMs: 1e3 * maxGraceSeconds,
       windowMs: 1e3 * windowSeconds,
     });

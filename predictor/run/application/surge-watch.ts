@@ -23,11 +23,11 @@ export const SLOTS_PER_LOOK = 2;
 
 /** A counter of arrivals that keeps them for as long as a {@link SurgeWatch} compares them with a window. */
 export function countArrivals(
-  service: () => string | undefined,
+  services: () => readonly string[],
   { graceMs, windowMs }: { readonly graceMs: number; readonly windowMs: number },
 ): ArrivalCounter {
   const keepMs = (1 + OLD_WINDOWS) * windowMs + graceMs;
-  return new ArrivalCounter({ service, slotMs: windowMs / SLOTS_PER_WINDOW, keepMs });
+  return new ArrivalCounter({ services, slotMs: windowMs / SLOTS_PER_WINDOW, keepMs });
 }
 
 /** Looks at what arrives between one window and the next, so that a surge need not wait for the end of the one it falls into. */

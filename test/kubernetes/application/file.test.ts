@@ -30,12 +30,65 @@ describe("the configuration", () => {
     expect(await read('{"entry": "frontend", "objective": {"milliseconds": 250}}')).toEqual(yaml);
   });
 
+  it("says entries and objectives as lists, and reads what it made of them as the same", async () => {
+    const listed = await read(
+      "entries: [frontend, api]\nobjectives: [{milliseconds: 250, percentile: 0.9}, {route: GET /api/*, milliseconds: 50}]\n",
+    );
+    expect(listed).toMatchObject({
+      entry: "frontend",
+      entries: ["frontend", "api"],
+      objective: { percentile: 0.9, milliseconds: 250, windowSeconds: 60 },
+      objectives: [{ route: "GET /api/*", milliseconds: 50 }],
+    });
+    expect(await read(JSON.stringify(listed))).toEqual(listed);
+    expect(await read("entry: a\nentries: [b, a]\nobjective: {milliseconds: 9}")).toMatchObject({
+      entry: "a",
+      entries: ["a", "b"],
+    });
+  });
+
   it.each([
     ["entry: f\nobjective: {milliseconds: 9}\nreplicas: 3", 'Unrecognized key: "replicas"'],
     ["entry: f\nobjective: {milliseconds: 9, percentil: 0.9}", 'objective: Unrecognized key: "percentil"'],
     ["entry: f\nobjective: {milliseconds: -1}", "objective.milliseconds: "],
     ["objective: {milliseconds: 9}", "entry: "],
     ["entry: [", "cannot be read as YAML or JSON"],
+    ...[
+      ["[]", "objective: is missing: write objective: { milliseconds: 250 }"],
+      [
+        "[{milliseconds: 9}, {milliseconds: 8}]",
+        "objectives: the objective of all other routes is given 2 times",
+      ],
+      ["[{milliseconds: 9}, {route: GET /}]", "objectives.1: needs one of milliseconds: 250, exclude: true"],
+      ["[{milliseconds: 9}, {route: GET /, exclude: true, stream: true}]", "objectives.1: needs one of"],
+      [
+        "[{milliseconds: 9}, {exclude: true}]",
+        "objectives.1: exclude and stream are of a route: add route: GET /api/*",
+      ],
+      ["[{milliseconds: 9, weight: 2}]", "objectives.0: weight is of a route: add route: GET /api/*"],
+      [
+        "[{milliseconds: 9}, {route: a, exclude: true, weight: 2}]",
+        "objectives.1: percentile and weight go with milliseconds: leave them out",
+      ],
+      [
+        "[{milliseconds: 9}, {route: a, exclude: true}, {route: a, stream: true}]",
+        "objectives.2: route 'a' has objectives.1 already: keep one of them",
+      ],
+      [
+        "[{milliseconds: 250ms}]",
+        "objectives.0.milliseconds: must be a number of milliseconds without a unit: 250",
+      ],
+      ["[{milliseconds: 9, percentile: 95}]", "objectives.0.percentile: must be below 1: 0.95 is p95"],
+      ["[{milliseconds: 9}, {route: a, exclude: yes please}]", "objectives.1.exclude: "],
+    ].map(([objectives, problem]) => [`entry: f\nobjectives: ${objectives ?? ""}`, problem ?? ""] as const),
+    [
+      "entry: f\nobjective: {milliseconds: 250, percentile: 95}",
+      "objective.percentile: must be below 1: 0.95 is p95",
+    ],
+    [
+      "entry: f\nobjective: {milliseconds: 9}\nobjectives: [{milliseconds: 9}]",
+      "objectives: the objective of all other routes is given 2 times (objective, and items without route): keep one",
+    ],
     [
       "entry: f\nobjective: {milliseconds: 9}\nservices: [{name: a}, {name: a}]",
       "service 'a' is listed twice",

@@ -29,7 +29,14 @@ describe("the definition of Application", () => {
 
   it("asks for entry and objective and gives defaults to everything else", () => {
     const spec = schema.properties!["spec"]!;
-    expect(spec["required"]).toEqual(["entry", "objective"]);
+    expect(spec).not.toHaveProperty("required");
+    const rules = spec["x-kubernetes-validations"] as readonly { readonly message: string }[];
+    expect(rules.map(({ message }) => message)).toEqual(
+      expect.arrayContaining([
+        expect.stringMatching(/^entry is missing/),
+        expect.stringMatching(/^the objective of all routes that none of objectives names is given once/),
+      ]),
+    );
     expect(spec.properties).not.toHaveProperty("namespace");
     const cpu = spec.properties!["services"]!.items!.properties!["cpu"]!;
     expect(cpu["default"]).toEqual({ minCores: 0.05, maxCores: 8, stepCores: 0.2 });

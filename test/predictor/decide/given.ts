@@ -9,7 +9,6 @@ import { observe } from "@tradewind/predictor/decide/facts/observation.ts";
 import type { DecisionContext, Observation } from "@tradewind/predictor/decide/facts/observation.ts";
 import { judge } from "@tradewind/predictor/decide/facts/verdict.ts";
 import type { Verdict } from "@tradewind/predictor/decide/facts/verdict.ts";
-import { flowObjective } from "@tradewind/predictor/decide/facts/objective.ts";
 import { flow, inputs, windowSet } from "../measurements.ts";
 
 export const SETTINGS = CostSettings.parse({});
@@ -51,8 +50,7 @@ export interface Seen {
 export function seen(set: WindowSet, earlier: readonly FlowMemory[] = []): Seen {
   const { application, nowMs, settings, state } = inputs(set);
   const context: DecisionContext = { application, settings, state, windowSet: set, nowMs };
-  const objective = flowObjective(application.objective);
-  const verdict = judge(set.flows, application.entry, objective, settings, earlier);
+  const verdict = judge(set.flows, application, settings, earlier);
   return { context, observations: observe(context), verdict };
 }
 

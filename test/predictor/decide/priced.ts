@@ -60,7 +60,9 @@ export function route(
   return {
     graph: graphOf(names, calls),
     share: 1,
+    weight: 1,
     objectiveSeconds: 0.2,
+    budget: 0.05,
     excessSeconds: 0,
     factor: 1,
     spread: 0.5,
@@ -72,7 +74,7 @@ export function route(
 export const options = (overrides: Partial<CostOptions> = {}): CostOptions => ({
   prices: { cpuCoreHour: 1, memoryGigabyteHour: 0 },
   missPerHour: 3,
-  budget: 0.05,
+  objectiveSeconds: 0.2,
   quantile: normalQuantile(0.95),
   loads: [{ factor: 1, weight: 1 }],
   changeRatio: 0,

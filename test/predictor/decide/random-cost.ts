@@ -58,13 +58,14 @@ export function randomApplication(seed: number, count: number): RandomApplicatio
     };
   });
   const least = services.reduce((sum, { floor }) => sum + costPerHour(floor, PRICES), 0);
+  const objectiveSeconds = 0.1 + 0.6 * rng();
   return {
     services,
-    routes: routesOf(flows, names, 0.1 + 0.6 * rng()),
+    routes: routesOf(flows, names, objectiveSeconds),
     options: {
       prices: PRICES,
       missPerHour: least * (0.5 + rng()),
-      budget: 0.05,
+      objectiveSeconds,
       quantile: 1.645,
       loads: loadPoints({ ratio: 1 + 0.3 * rng(), sigma: 0.3 * rng(), mostRatio: 2, forecast: "mean" }),
       changeRatio: 0.25,
@@ -88,7 +89,15 @@ function routesOf(
   return flows.flatMap((flow): RouteToHold[] => {
     const graph = compileFlow(flow, set, index);
     if (graph === undefined) return [];
-    const common = { share: 1 / flows.length, excessSeconds: 0, factor: 1, spread: 0.6, sigma: 0.1 };
+    const common = {
+      share: 1 / flows.length,
+      weight: 1,
+      budget: 0.05,
+      excessSeconds: 0,
+      factor: 1,
+      spread: 0.6,
+      sigma: 0.1,
+    };
     return [{ graph, objectiveSeconds, ...common }];
   });
 }

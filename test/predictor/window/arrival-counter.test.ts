@@ -4,7 +4,7 @@ import { batchOf, T0, traceOf } from "./traced.ts";
 import type { Example } from "./traced.ts";
 
 const counter = (service: string | undefined = "frontend"): ArrivalCounter =>
-  new ArrivalCounter({ service: () => service, slotMs: 100, keepMs: 1_000 });
+  new ArrivalCounter({ services: () => [service], slotMs: 100, keepMs: 1_000 });
 const request = (at: number, more: Partial<Example> = {}): Example => ({
   service: "frontend",
   kind: "server",

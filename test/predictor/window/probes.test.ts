@@ -78,7 +78,7 @@ it("paths that become known later are asked for again", () => {
 });
 
 it("probes that arrive are no surge, whatever they are known by", () => {
-  const arrivals = new ArrivalCounter({ service: () => "frontend", slotMs: 1_000, keepMs: 15_000 });
+  const arrivals = new ArrivalCounter({ services: () => ["frontend"], slotMs: 1_000, keepMs: 15_000 });
   const builder = newBuilder({ probePaths: () => new Map([["frontend", ["/readyz"]]]) });
   const batch = batchOf([PROBE, { ...PROBE, userAgent: "" }, REQUEST].flatMap((each) => traceOf(each)));
   builder.add(batch, ARRIVAL_MS);

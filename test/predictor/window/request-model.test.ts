@@ -1,3 +1,4 @@
+import { routeRules } from "@tradewind/core/contract/route-rules.ts";
 import { describe, expect, it } from "vitest";
 import { SPAN_KIND } from "../../../predictor/window/span.ts";
 import type { SpanRecord } from "../../../predictor/window/span.ts";
@@ -227,10 +228,70 @@ describe("what no user waits for", () => {
     const slow = traceOf(server("storefront", -20_000, 30_000, { name: "POST /order" }));
     const set = windowsOf([...many((at) => order(at)), ...watches, ...slow], {
       ...bakery,
-      objectiveSeconds: () => 0.3,
+      routes: () => routeRules({ objective: { percentile: 0.95, milliseconds: 300 }, objectives: [] }),
     });
     expect(set.flows.map(({ flow }) => flow)).toEqual(["POST /order"]);
     expect(serviceIn(set, "storefront").responseLatency?.count).toBe(COUNT + 1);
+  });
+});
+
+describe("what the application says of a route", () => {
+  const objective = { percentile: 0.95, milliseconds: 300 };
+  const saying = (...objectives: Parameters<typeof routeRules>[0]["objectives"]) => ({
+    ...bakery,
+    routes: () => routeRules({ objective, objectives }),
+  });
+  const long = (name: string): SpanRecord[] =>
+    Array.from({ length: 5 }, (_, index) =>
+      traceOf(
+        server("storefront", -20_000 - index, 30_000, {
+          name,
+          children: [client("storefront", -index, 50, { children: [server("oven", 5 - index, 20)] })],
+        }),
+      ),
+    ).flat();
+
+  it("makes a stream of it, however soon its requests end: only its calls count", () => {
+    const feeds = many((at) =>
+      server("storefront", at, 900, {
+        name: "GET /feed/7",
+        children: [client("storefront", at + 100, 50, { children: [server("oven", at + 110, 20)] })],
+      }),
+    );
+    const set = windowsOf(
+      [...many((at) => order(at)), ...feeds],
+      saying({ route: "GET /feed/*", stream: true }),
+    );
+    expect(set.flows.map(({ flow }) => flow)).toEqual(["POST /order"]);
+    expect(serviceIn(set, "storefront").requestsPerSecond).toBe(PER_SECOND);
+    expect(serviceIn(set, "storefront").responseLatency?.p99Seconds).toBeCloseTo(0.06, 3);
+    expect(serviceIn(set, "oven").requestsPerSecond).toBe(2 * PER_SECOND);
+  });
+
+  it("keeps a route that always lasts half a minute from being taken for a stream", () => {
+    const spans = [...many((at) => order(at)), ...long("GET /export")];
+    const flowsOf = (options: Partial<WindowBuilderOptions>): string[] =>
+      windowsOf(spans, options).flows.map(({ flow }) => flow);
+    expect(flowsOf(saying())).toEqual(["POST /order"]);
+    expect(flowsOf(saying({ route: "GET /export", exclude: true }))).toEqual(["GET /export", "POST /order"]);
+    expect(flowsOf(saying({ route: "GET /export", milliseconds: 60_000 }))).toEqual([
+      "GET /export",
+      "POST /order",
+    ]);
+  });
+
+  it("counts its requests over its own objective, and those of an excluded one over none", () => {
+    const overOf = (options: Partial<WindowBuilderOptions>) =>
+      flowIn(
+        windowsOf(
+          many((at) => order(at)),
+          options,
+        ),
+        "POST /order",
+      ).overObjectiveRatio;
+    expect(overOf(saying())).toBe(0);
+    expect(overOf(saying({ route: "POST *", milliseconds: 30 }))).toBe(1);
+    expect(overOf(saying({ route: "POST *", exclude: true }))).toBeUndefined();
   });
 });
 

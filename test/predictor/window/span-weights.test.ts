@@ -56,7 +56,7 @@ describe("the weight of a sampled span", () => {
   });
 
   it("arrivals count spans as the builder does, those it refused once", () => {
-    const arrivals = new ArrivalCounter({ service: () => "geo", slotMs: 1_000, keepMs: 60_000 });
+    const arrivals = new ArrivalCounter({ services: () => ["geo"], slotMs: 1_000, keepMs: 60_000 });
     const builder = newBuilder({ maxSpansPerTrace: 1 });
     const [span] = requests(1, 100_000);
     const again = { ...span!, spanId: "f".repeat(16) };

@@ -1,5 +1,6 @@
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import fc from "fast-check";
+import { routeRules } from "@tradewind/core/contract/route-rules.ts";
 import { describe, expect, it } from "vitest";
 import { NO_RESOURCES } from "../../../predictor/window/resources.ts";
 import type { ResourceView } from "../../../predictor/window/resources.ts";
@@ -421,7 +422,9 @@ describe("requests over the objective", () => {
   const slow = traceOf(fanOut(2_000, { for: 400 }));
 
   it("are counted for each flow where there is an objective", () => {
-    const builder = newBuilder({ objectiveSeconds: () => 0.3 });
+    const builder = newBuilder({
+      routes: () => routeRules({ objective: { percentile: 0.95, milliseconds: 300 }, objectives: [] }),
+    });
     builder.add(batchOf([...fast, ...slow]), ARRIVAL_MS);
     expect(flowIn(buildFirst(builder), "GET /a").overObjectiveRatio).toBe(0.1);
   });

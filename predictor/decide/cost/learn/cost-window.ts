@@ -40,7 +40,10 @@ export interface CostWindow {
   readonly verdict: Verdict;
   /** All services: those with an observation, then the others with a window. */
   readonly index: ServiceIndex;
+  /** Those that are held to an objective. */
   readonly routes: readonly MeasuredRoute[];
+  /** The others: load of services, and nothing else. */
+  readonly otherRoutes: readonly Pick<MeasuredRoute, "flow" | "graph">[];
   /** Requests that arrived over those answered; 1 where arrivals were not counted. */
   readonly arrivalRatio: number;
   readonly platform: Platform;
@@ -59,7 +62,6 @@ export function costWindow(
   const windows = withThrottledWaits(measured, 1 - application.objective.percentile);
   const withWait = new Map(measured.map((window, number) => [window, windows[number] ?? window]));
   const index = serviceIndex([...new Set([...observations, ...windows].map(({ service }) => service))]);
-  const entry = observations.find(({ service }) => service === application.entry);
   return {
     application,
     settings,
@@ -76,7 +78,13 @@ export function costWindow(
     routes: verdict.flows.map((route) =>
       Object.assign({}, route, { graph: compileFlow(route.flow, { windows }, index) }),
     ),
-    arrivalRatio: countedArrivalRatio(entry, verdict.requestsPerSecond, windowSet.flows.length) ?? 1,
+    otherRoutes: verdict.others.map((flow) => ({ flow, graph: compileFlow(flow, { windows }, index) })),
+    arrivalRatio:
+      countedArrivalRatio(
+        beganPerSecond(observations, application),
+        verdict.requestsPerSecond,
+        windowSet.flows.length,
+      ) ?? 1,
     platform,
     residuals,
   };
@@ -84,7 +92,7 @@ export function costWindow(
 
 /** The calls of a route between some of the services: calls of others, and what only those reach, are left out. */
 export function graphAmong(
-  { flow, graph }: MeasuredRoute,
+  { flow, graph }: Pick<MeasuredRoute, "flow" | "graph">,
   { index, windows }: Pick<CostWindow, "index" | "windows">,
   isAmong: (service: string) => boolean,
 ): FlowGraph | undefined {
@@ -100,9 +108,21 @@ export const namesIn = (graph: FlowGraph | undefined, { names }: ServiceIndex): 
 /** Requests per second that arrived at the application. */
 export const arrivalsPerSecond = ({
   arrivalRatio,
+  otherRoutes,
   routes,
-}: Pick<CostWindow, "arrivalRatio" | "routes">): number =>
-  routes.reduce((sum, { flow }) => sum + arrivalRatio * flow.requestsPerSecond, 0);
+}: Pick<CostWindow, "arrivalRatio" | "otherRoutes" | "routes">): number =>
+  [...routes, ...otherRoutes].reduce((sum, { flow }) => sum + arrivalRatio * flow.requestsPerSecond, 0);
+
+/** Requests to the entries that began, per second; undefined where those of one that serves were not counted. */
+function beganPerSecond(observations: readonly Observation[], { entries }: Application): number | undefined {
+  let sum: number | undefined;
+  for (const { service, window } of observations) {
+    if (!entries.includes(service)) continue;
+    if (window?.beganPerSecond !== undefined) sum = (sum ?? 0) + window.beganPerSecond;
+    else if (window?.requestsPerSecond !== 0) return undefined;
+  }
+  return sum;
+}
 
 /** Counts of beginning requests miss those that run longest. Below this share of the answered requests they are not used. */
 const COUNTED_SHARE = 0.7;
@@ -110,17 +130,17 @@ const COUNTED_SHARE = 0.7;
 /**
  * Requests that arrived at the application over those that it answered: above 1 while a queue builds up, below 1 while one is
  * worked off. Undefined where arrivals were not counted, or too few of them in time.
+ * @param arrivedPerSecond requests to the entries that began, where they were counted
  * @param answeredPerSecond of all routes
  * @param routes measured; at their limit, requests of further routes are counted as arrivals and not as answered
  */
 export function countedArrivalRatio(
-  entry: Observation | undefined,
+  arrivedPerSecond: number | undefined,
   answeredPerSecond: number,
   routes = 0,
 ): number | undefined {
-  const beganPerSecond = entry?.window?.beganPerSecond;
   const areAllAnswered = routes < DEFAULT_WINDOW_LIMITS.maxFlows && answeredPerSecond > 0;
-  if (beganPerSecond === undefined || !areAllAnswered) return undefined;
-  const ratio = beganPerSecond / answeredPerSecond;
+  if (arrivedPerSecond === undefined || !areAllAnswered) return undefined;
+  const ratio = arrivedPerSecond / answeredPerSecond;
   return ratio >= COUNTED_SHARE ? ratio : undefined;
 }

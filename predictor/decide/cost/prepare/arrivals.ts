@@ -36,7 +36,9 @@ export function arrivals(
       const calls = arrivalRatio * flow.requestsPerSecond * perRequest;
       lostPerSecond.set(service, (lostPerSecond.get(service) ?? 0) + calls);
     }
-    const queued = (arrivalRatio - 1) * flow.requestsPerSecond;
+  }
+  for (const route of [...window.routes, ...window.otherRoutes]) {
+    const queued = (arrivalRatio - 1) * route.flow.requestsPerSecond;
     const graph = queued === 0 ? undefined : graphAmong(route, window, (service) => perSecond.has(service));
     for (const [node, service] of namesIn(graph, index).entries()) {
       const calls = queued * (graph?.visits[node] ?? 0);

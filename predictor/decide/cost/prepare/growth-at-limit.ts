@@ -33,7 +33,7 @@ export function growthAtLimit(
   memory: CostMemory,
   misses: readonly UnexplainedMiss[],
 ): GrowthAtLimit {
-  const { application, endMs, observations, settings } = window;
+  const { endMs, observations, settings } = window;
   const windowsBefore = new Map(memory.routes.map((route) => [route.route, route.unexplainedWindows ?? 0]));
   const windowsOf = new Map<string, number>();
   const coresNow = new Map<string, number>();
@@ -53,9 +53,9 @@ export function growthAtLimit(
     reasons.push({
       code: "miss-unexplained",
       route: flow.slice(0, MOST_CHARACTERS),
-      percentile: application.objective.percentile,
+      percentile: route.objective.percentile,
       latencySeconds: route.tailSeconds,
-      objectiveSeconds: application.objective.milliseconds / 1e3,
+      objectiveSeconds: route.objective.tailSeconds,
       overRatio,
       expectedRatio,
       windows,

@@ -63,7 +63,7 @@ export function prepare(memory: CostMemory, window: CostWindow): Problem | Model
     window,
     memory: growth.memory,
     level: levelOf(services.measured),
-    reasons: [...failureReasons(window.verdict, window.application.objective), ...growth.reasons],
+    reasons: [...failureReasons(window.verdict), ...growth.reasons],
     outlook: load.outlook,
     measured: services.measured,
     keptServices,

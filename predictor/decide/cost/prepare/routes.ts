@@ -25,19 +25,23 @@ export const servicesOn = (
  */
 export function routesToHold(
   routes: readonly MeasuredRoute[],
-  { application, index: allServices, verdict }: CostWindow,
+  { index: allServices, routes: allRoutes }: CostWindow,
   memory: Pick<CostMemory, "routes">,
   index: ServiceIndex,
 ): RouteToHold[] {
   const remembered = new Map(memory.routes.map((route) => [route.route, route]));
-  return routes.flatMap(({ flow, graph }): RouteToHold[] => {
+  const perSecond = allRoutes.reduce((sum, { flow }) => sum + flow.requestsPerSecond, 0);
+  const weighed = allRoutes.reduce((sum, { flow, weight }) => sum + weight * flow.requestsPerSecond, 0);
+  return routes.flatMap(({ flow, graph, objective, weight }): RouteToHold[] => {
     if (graph === undefined) return [];
     const route = remembered.get(flow.flow);
     return [
       {
         graph: renumbered(graph, allServices, index),
-        share: verdict.requestsPerSecond > 0 ? flow.requestsPerSecond / verdict.requestsPerSecond : 0,
-        objectiveSeconds: application.objective.milliseconds / 1e3,
+        share: perSecond > 0 ? flow.requestsPerSecond / perSecond : 0,
+        weight: weighed > 0 ? (weight * perSecond) / weighed : weight,
+        objectiveSeconds: objective.tailSeconds,
+        budget: 1 - objective.percentile,
         ...excessOf(route),
         spread: route !== undefined && route.spread > 0 ? route.spread : spreadOf(flow.latency),
         sigma: route === undefined ? UNSEEN_ERROR : Math.sqrt(route.square),
@@ -95,13 +99,12 @@ function unexplainedMisses(
   memory: CostMemory,
 ): UnexplainedMiss[] {
   const { objective, prices } = window.application;
-  const allowed = 1 - objective.percentile;
   const quantile = normalQuantile(objective.percentile);
   const routes = routesToHold(missed, window, memory, serviceIndex(services.map(({ name }) => name)));
   const cost = new ApplicationCost(services, routes, {
     prices,
     missPerHour: 0,
-    budget: allowed,
+    objectiveSeconds: window.verdict.objective.tailSeconds,
     quantile,
     loads: [{ factor: 1, weight: 1 }],
     changeRatio: 0,
@@ -111,7 +114,7 @@ function unexplainedMisses(
   // Requests fail for want of a node: what other services hold is that room, and no reason to keep it.
   const isNodeShort = window.observations.some(lacksPods);
   return missed.flatMap((route, number): UnexplainedMiss[] => {
-    const { objectiveSeconds, spread } = cost.routeOf(number);
+    const { budget: allowed, objectiveSeconds, spread } = cost.routeOf(number);
     const { errorRatio, latency } = route.flow;
     const failed = isNodeShort ? 0 : errorRatio;
     const overRatio = failed + (1 - errorRatio) * measuredShareOver(latency, objectiveSeconds);

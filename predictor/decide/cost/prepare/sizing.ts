@@ -55,7 +55,7 @@ export function sizingAt(
   const options = {
     prices,
     missPerHour: worth * leastPerHour,
-    budget: 1 - objective.percentile,
+    objectiveSeconds: window.verdict.objective.tailSeconds,
     quantile: normalQuantile(objective.percentile),
     loads: loadPoints(outlook),
     changeRatio: startSeconds / standSeconds,

@@ -122,12 +122,16 @@ export class ApplicationCost {
 
   /** Every route is expected to stay within its error budget. */
   isMet(): boolean {
-    return this.routes.every((_, route) => this.overOf(route) <= this.options.budget);
+    return this.routes.every((_, route) => this.isHeld(route));
   }
 
   /** The same of the routes through a service. */
   isMetThrough(service: number): boolean {
-    return this.routesThrough(service).every((route) => this.overOf(route) <= this.options.budget);
+    return this.routesThrough(service).every((route) => this.isHeld(route));
+  }
+
+  private isHeld(route: number): boolean {
+    return this.overOf(route) <= this.routeOf(route).budget;
   }
 
   /** Predicted percentile of the route at the median load, seconds. */
@@ -142,19 +146,28 @@ export class ApplicationCost {
     return tails.length === 0 ? undefined : tails.reduce((most, tail) => Math.max(most, tail));
   }
 
-  /** The same of the slowest route of all. */
+  /** The same of the worst route of all, in terms of the objective that it is told by. */
   worstTailSeconds(): number {
-    return this.routes.reduce((most, _, route) => Math.max(most, this.tailOf(route)), 0);
+    return this.routes.reduce((most, _, route) => Math.max(most, this.toldTail(route)), 0);
+  }
+
+  /** A route's tail as it would stand equally bad to the objective that tails are told by, seconds. */
+  toldTail(route: number, tailSeconds = this.tailOf(route)): number {
+    const { objectiveSeconds = 1 } = this.routes[route] ?? {};
+    return tailSeconds * (this.options.objectiveSeconds / objectiveSeconds);
   }
 
   /**
    * The same if a service had another size, all else as it is.
-   * @param tails {@link tailOf} each route
+   * @param tails {@link toldTail} of each route
    */
   worstTailIf(service: number, size: Size, tails: readonly number[]): number {
     const through = this.routesThrough(service);
     const own = this.owns.tailsAt(service, size).tailSeconds[0] ?? 0;
-    let worst = through.reduce((most, route) => Math.max(most, this.tailIf(route, service, own)), 0);
+    let worst = through.reduce(
+      (most, route) => Math.max(most, this.toldTail(route, this.tailIf(route, service, own))),
+      0,
+    );
     for (let route = 0; route < tails.length; route += 1) {
       const tail = tails[route] as number;
       if (tail > worst && !through.includes(route)) worst = tail;
@@ -289,7 +302,7 @@ export class ApplicationCost {
   }
 
   private weighted(route: number, loss: number): number {
-    return weightedLoss(this.routes[route], loss, this.options.budget);
+    return weightedLoss(this.routes[route], loss);
   }
 
   private refresh(route: number): void {

@@ -104,9 +104,13 @@ export interface TotalLimits {
 /** One route as the decision sees it. */
 export interface RouteToHold {
   readonly graph: FlowGraph;
-  /** Share of all requests, [0, 1], times the route's weight. */
+  /** Share of the requests of all routes to hold, [0, 1]. */
   readonly share: number;
+  /** What a miss costs over one of a request of any of them, in the mean. */
+  readonly weight: number;
   readonly objectiveSeconds: number;
+  /** Share of its requests that may be over the objective. */
+  readonly budget: number;
   /** What is measured beyond what the services take, seconds, and the factor where they take less than composed. */
   readonly excessSeconds: number;
   readonly factor: number;
@@ -136,9 +140,9 @@ export interface CostOptions {
   readonly prices: Prices;
   /** Price per hour of using up the error budget of all routes once. */
   readonly missPerHour: number;
-  /** Share of requests that may be over the objective. */
-  readonly budget: number;
-  /** Standard normal quantile of the objective's percentile. */
+  /** Objective in whose seconds the tail of the worst route is told. */
+  readonly objectiveSeconds: number;
+  /** Standard normal quantile of the percentile that tails are predicted at. */
   readonly quantile: number;
   readonly loads: readonly LoadPoint[];
   /** Share of a container's price per hour that adding or removing one costs. */

@@ -29,8 +29,8 @@ export const loadPerContainer = (
 ): number => (factor * (service?.requestsPerSecond ?? 0)) / Math.max(1, replicas);
 
 /** Loss of a request of a route in error budgets of the whole application. */
-export const weightedLoss = (route: RouteToHold | undefined, loss: number, budget: number): number =>
-  ((route?.share ?? 0) * loss) / budget;
+export const weightedLoss = (route: RouteToHold | undefined, loss: number): number =>
+  route === undefined ? 0 : (route.share * route.weight * loss) / route.budget;
 
 /** What sizes cost an hour apart from the objective that is missed with them. */
 export class SizePrices {
@@ -72,7 +72,7 @@ export class SizePrices {
     const late = lateRatio * size.replicas * Math.max(0, runningCores - size.cpuCores) * prices.cpuCoreHour;
     let stalled = 0;
     for (const route of this.routesOf[service] ?? [])
-      stalled += weightedLoss(this.routes[route], this.stalledOf(route, service, size), this.options.budget);
+      stalled += weightedLoss(this.routes[route], this.stalledOf(route, service, size));
     return costPerHour(size, prices) + change + late + missPerHour * stalled;
   }
 
@@ -98,7 +98,7 @@ export class SizePrices {
     if (selfTime === undefined || base === undefined || warmUpFactor <= 1) return 0;
     const added = replicas - Math.max(base.replicas, pods?.taken ?? 0);
     if (added <= 0) return 0;
-    const { budget, loads, missPerHour, quantile, warmUpRatio } = this.options;
+    const { loads, missPerHour, quantile, warmUpRatio } = this.options;
     const size = { ...base, cpuCores, replicas };
     const load = loadPerContainer(this.services[service], size, loads[0]?.factor);
     selfTime(size, warmUpFactor * load, this.young, true);
@@ -107,7 +107,7 @@ export class SizePrices {
     for (const route of this.routesOf[service] ?? []) {
       const { objectiveSeconds = 1, spread = 1 } = this.routes[route] ?? {};
       const loss = expectedLoss({ tailSeconds, quantile, spread, sigma: 0 }, objectiveSeconds);
-      missed += weightedLoss(this.routes[route], loss, budget);
+      missed += weightedLoss(this.routes[route], loss);
     }
     return missPerHour * warmUpRatio * (added / replicas) * missed;
   }

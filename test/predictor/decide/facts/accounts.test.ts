@@ -26,7 +26,7 @@ const setOf = (flows: readonly FlowWindow[], windows: readonly Window[] = []): W
 
 describe("a window's requests by the objective", () => {
   it("are counted where the source counts them, else read off the percentiles", () => {
-    expect(judgedRequests(setOf([flow({ overObjectiveRatio: 0.25 })]), application)).toEqual({
+    expect(judgedRequests(setOf([flow({ overObjectiveRatio: 0.25 })]), application)).toMatchObject({
       good: 225,
       bad: 75,
     });
@@ -41,11 +41,13 @@ describe("a window's requests by the objective", () => {
       flow({ flow: "POST /cart", requestsPerSecond: 2, overObjectiveRatio: 1 }),
       flow({ flow: "cron", entryService: "worker", overObjectiveRatio: 1 }),
     ];
-    expect(judgedRequests(setOf(flows), application)).toEqual({ good: 300, bad: 30 });
+    expect(judgedRequests(setOf(flows), application)).toMatchObject({ good: 300, bad: 30 });
   });
 
   it("are bad where they failed, however fast: a tenth of those within the objective", () => {
-    expect(judgedRequests(setOf([flow({ overObjectiveRatio: 0, errorRatio: 0.1 })]), application)).toEqual({
+    expect(
+      judgedRequests(setOf([flow({ overObjectiveRatio: 0, errorRatio: 0.1 })]), application),
+    ).toMatchObject({
       good: 270,
       bad: 30,
     });
@@ -54,7 +56,7 @@ describe("a window's requests by the objective", () => {
   });
 
   it("are none without traffic", () => {
-    expect(judgedRequests(setOf([]), application)).toEqual({ good: 0, bad: 0 });
+    expect(judgedRequests(setOf([]), application)).toMatchObject({ good: 0, bad: 0 });
   });
 });
 

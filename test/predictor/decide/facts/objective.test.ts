@@ -9,7 +9,6 @@ describe("a flow's objective", () => {
     const { meanSeconds, tailSeconds } = flowObjective({
       percentile: 0.95,
       milliseconds: 300,
-      windowSeconds: 60,
     });
     expect(tailSeconds).toBe(0.3);
     expect(meanSeconds).toBeCloseTo(0.3 / Math.log(20), 12);

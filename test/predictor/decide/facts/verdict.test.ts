@@ -1,16 +1,13 @@
-import { flowObjective } from "@tradewind/predictor/decide/facts/objective.ts";
 import { PolicySettings } from "@tradewind/predictor/decide/facts/settings.ts";
 import { judge, sloStanding } from "@tradewind/predictor/decide/facts/verdict.ts";
 import type { FlowVerdict } from "@tradewind/predictor/decide/facts/verdict.ts";
 import { describe, expect, it } from "vitest";
 import { application, flow } from "../../measurements.ts";
 
-const OBJECTIVE = flowObjective(application().objective);
-
 const verdictOn = (errorRatio: number, tailSeconds: number, count?: number) => {
   const [of] = [flow(["frontend"], tailSeconds, { errorRatio })];
   const flows = [count === undefined ? of : { ...of, latency: { ...of.latency, count } }];
-  return judge(flows, "frontend", OBJECTIVE, PolicySettings.parse({}));
+  return judge(flows, application(), PolicySettings.parse({}));
 };
 
 /** Of a route of which all spans are well within the objective of 200 ms, p95 50 ms, and this share failed. */
@@ -43,7 +40,7 @@ it("routes with an identifier in each name are judged together: none of them has
       return { ...of, flow: `GET /user/${at}`, latency: { ...of.latency, count: 1 } };
     });
   const severityOf = (tailSeconds: number, count: number): number | undefined =>
-    judge(routes(tailSeconds, count), "frontend", OBJECTIVE, PolicySettings.parse({})).severity;
+    judge(routes(tailSeconds, count), application(), PolicySettings.parse({})).severity;
   expect(severityOf(2, 300)).toBeGreaterThan(2);
   expect(severityOf(0.05, 300)).toBeLessThan(1);
   expect(severityOf(2, 5)).toBeUndefined();
@@ -56,7 +53,7 @@ describe("a route of few requests", () => {
     const latency = { ...of.latency, count: 3 };
     const latencies = Array.from({ length: windows }, (_, i) => ({ ...latency, errorRatio: 0, endMs: i }));
     const earlier = [{ flow: of.flow, latencies }];
-    return judge([{ ...of, latency }], "frontend", OBJECTIVE, PolicySettings.parse({}), earlier).flows[0]!;
+    return judge([{ ...of, latency }], application(), PolicySettings.parse({}), earlier).flows[0]!;
   };
 
   it("is not failing by one failed request among those of several windows: 1 of 21 is 4.8 %", () => {
@@ -74,14 +71,14 @@ describe("a route of few requests", () => {
     const latency = { ...of.latency, count: 3 };
     const latencies = Array.from({ length: 12 }, (_, i) => ({ ...latency, endMs: i }));
     const earlier = [{ flow: of.flow, latencies }];
-    const { flows } = judge([{ ...of, latency }], "frontend", OBJECTIVE, PolicySettings.parse({}), earlier);
+    const { flows } = judge([{ ...of, latency }], application(), PolicySettings.parse({}), earlier);
     expect(flows[0]?.flow.errorRatio).toBe(1);
   });
 });
 
 describe("how a window stands to the objective for users", () => {
   const standing = (errorRatio: number, tailSeconds: number, count?: number) =>
-    sloStanding(verdictOn(errorRatio, tailSeconds, count), OBJECTIVE);
+    sloStanding(verdictOn(errorRatio, tailSeconds, count));
 
   it("is the latency over the objective while few requests fail", () => {
     expect(standing(0.04, 0.05)).toEqual({ ratio: 0.25, route: "GET /" });
@@ -100,8 +97,6 @@ describe("how a window stands to the objective for users", () => {
   });
 
   it("is unknown without traffic", () => {
-    expect(
-      sloStanding(judge([], "frontend", OBJECTIVE, PolicySettings.parse({})), OBJECTIVE),
-    ).toBeUndefined();
+    expect(sloStanding(judge([], application(), PolicySettings.parse({})))).toBeUndefined();
   });
 });

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import type { FlowWindow } from "@tradewind/core/contract/window.ts";
-import { flowObjective } from "@tradewind/predictor/decide/facts/objective.ts";
 import type { DecisionContext } from "@tradewind/predictor/decide/facts/observation.ts";
 import { observe } from "@tradewind/predictor/decide/facts/observation.ts";
 import { remember } from "@tradewind/predictor/decide/remember.ts";
@@ -17,7 +16,6 @@ import { application, flow, START_MS, WINDOW_MS, window, windowSet } from "../..
 
 const SETTINGS = PolicySettings.parse({});
 const END_MS = START_MS + WINDOW_MS;
-const OBJECTIVE = flowObjective(application().objective);
 const SERVICES = ["frontend", "backend"];
 
 interface Situation {
@@ -53,7 +51,7 @@ function contextOf({
 }
 
 const judged = (flows: readonly FlowWindow[], earlier?: readonly FlowMemory[]): Verdict =>
-  judge(flows, "frontend", OBJECTIVE, SETTINGS, earlier);
+  judge(flows, application(), SETTINGS, earlier);
 
 function status(situation: Situation): ObjectiveStatus {
   const context = contextOf(situation);

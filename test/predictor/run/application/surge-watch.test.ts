@@ -18,7 +18,7 @@ function watching(): {
   told: { ratio: number; atMs: number }[];
   pass: (seconds: number, perSecond: number) => void;
 } {
-  const arrivals = new ArrivalCounter({ service: () => "frontend", slotMs: 250, keepMs: 16_000 });
+  const arrivals = new ArrivalCounter({ services: () => ["frontend"], slotMs: 250, keepMs: 16_000 });
   const told: { ratio: number; atMs: number }[] = [];
   let known: Interval | undefined;
   const watch = new SurgeWatch({
@@ -62,7 +62,7 @@ describe("the watch for surges", () => {
   });
 
   it("tells the plan of a window what has come since, and then only of what is more (surge-taken-back)", () => {
-    const arrivals = new ArrivalCounter({ service: () => "frontend", slotMs: 250, keepMs: 16_000 });
+    const arrivals = new ArrivalCounter({ services: () => ["frontend"], slotMs: 250, keepMs: 16_000 });
     const window = { startMs: T0, endMs: T0 + 5_000 };
     const onSurge = vi.fn<(ratio: number) => void>();
     const watch = new SurgeWatch({
@@ -98,7 +98,7 @@ describe("the watch for surges", () => {
     },
     { graceMs: 20_000, calls: 1, why: "goes on while a window is late only because sources are waited for" },
   ])("$why", ({ calls, graceMs }) => {
-    const arrivals = new ArrivalCounter({ service: () => "frontend", slotMs: 250, keepMs: 60_000 });
+    const arrivals = new ArrivalCounter({ services: () => ["frontend"], slotMs: 250, keepMs: 60_000 });
     const onSurge = vi.fn<(ratio: number) => void>();
     const lastWindow = () => ({ startMs: T0, endMs: T0 + 5_000 });
     const watch = new SurgeWatch({ arrivals, lastWindow, onSurge, graceMs, clock: systemClock });
@@ -120,7 +120,7 @@ describe("the watch for surges", () => {
   });
 
   it("takes steady load for no surge while a window grows old, up to the last moment at which it counts", () => {
-    const arrivals = countArrivals(() => "frontend", { graceMs: 1_000, windowMs: 5_000 });
+    const arrivals = countArrivals(() => ["frontend"], { graceMs: 1_000, windowMs: 5_000 });
     const onSurge = vi.fn<(ratio: number) => void>();
     const lastWindow = () => ({ startMs: T0, endMs: T0 + 5_000 });
     const watch = new SurgeWatch({ arrivals, lastWindow, onSurge, graceMs: 1_000, clock: systemClock });
