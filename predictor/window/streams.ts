@@ -5,6 +5,7 @@ const NS_PER_SECOND = 1e9;
 /** Operations that answered once in less than it takes for a stream: they stay operations with a latency, however slow they become. */
 export class Streams {
   private readonly answering = new Set<string>();
+  private readonly streaming = new Set<string>();
   private readonly objectiveSeconds: () => number | undefined;
   private readonly limit: number;
   private longNs: number;
@@ -26,9 +27,16 @@ export class Streams {
     return durationNs >= this.longNs;
   }
 
-  /** Whether an operation whose request was long never answered sooner. */
-  neverAnswered(service: string, operation: string): boolean {
-    return !this.answering.has(key(service, operation));
+  /**
+   * Whether a long request is one of a stream: its operation never answered sooner. One that fails is, where others that did not fail
+   * were.
+   */
+  isStreaming(service: string, operation: string, isFailed: boolean): boolean {
+    const operationKey = key(service, operation);
+    if (this.answering.has(operationKey)) return false;
+    if (isFailed) return this.streaming.has(operationKey);
+    if (this.streaming.size < this.limit) this.streaming.add(operationKey);
+    return true;
   }
 
   /** An operation answered as requests do. */
@@ -36,6 +44,7 @@ export class Streams {
     const operationKey = key(service, operation);
     // Those used last are kept.
     this.answering.delete(operationKey);
+    this.streaming.delete(operationKey);
     this.answering.add(operationKey);
     if (this.answering.size <= this.limit) return;
     for (const oldest of this.answering) {
