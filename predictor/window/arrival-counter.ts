@@ -54,7 +54,7 @@ export class ArrivalCounter {
       const kind = batch.kind[index];
       if (isOf[batch.resource[index] ?? -1] !== true) continue;
       if (kind !== SPAN_KIND.server && kind !== SPAN_KIND.consumer) continue;
-      if (batch.userAgent[index] === USER_AGENT.kubelet) continue;
+      if (batch.userAgent[index] === USER_AGENT.checker) continue;
       const startMs = batch.epochMs + (batch.startNs[index] ?? NaN) / NS_PER_MS;
       const number = Math.floor(startMs / this.slotMs);
       if (startMs <= nowMs && number >= oldest) this.count(number, batch.adjustedCount[index] ?? 0);

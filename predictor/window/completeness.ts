@@ -1,4 +1,5 @@
 import type { ArrivalDrop } from "./drops.ts";
+import type { SpanEvidence } from "./lost-spans.ts";
 
 /** A larger share of a service's requests or spans that does not count is named. */
 const TOLERATED_SHARE = 0.02;
@@ -34,6 +35,10 @@ class ServiceTally {
   spans = 0;
   requests = 0;
   late = 0;
+  called = 0;
+  callerLost = 0;
+  orphans = 0;
+  doubled = 0;
   readonly refused = new Map<ArrivalDrop, { spans: number; requests: number }>();
   /** Requests by the time from their end to their arrival: in this window, in the last one and in the one before. */
   delays = new Uint32Array(STEPS);
@@ -44,6 +49,10 @@ class ServiceTally {
     this.spans = 0;
     this.requests = 0;
     this.late = 0;
+    this.called = 0;
+    this.callerLost = 0;
+    this.orphans = 0;
+    this.doubled = 0;
     this.refused.clear();
     [this.earlier, this.last, this.delays] = [this.last, this.delays, this.earlier];
     this.delays.fill(0);
@@ -119,6 +128,28 @@ export class Completeness {
   /** A request of a window that was built already. */
   late(service: number): void {
     (this.tallies[service] ??= new ServiceTally()).late += 1;
+  }
+
+  /** A request with a caller, whose span came or did not. */
+  called(service: number, callerCame: boolean): void {
+    const tally = (this.tallies[service] ??= new ServiceTally());
+    if (callerCame) tally.called += 1;
+    else tally.callerLost += 1;
+  }
+
+  /** A span within a request of which no span came. */
+  orphan(service: number): void {
+    (this.tallies[service] ??= new ServiceTally()).orphans += 1;
+  }
+
+  /** A request that one pod answers twice at once. */
+  doubled(service: number): void {
+    (this.tallies[service] ??= new ServiceTally()).doubled += 1;
+  }
+
+  /** What came of a service since the last window; undefined where nothing ever did. */
+  seen(service: number): Omit<SpanEvidence, "pods"> | undefined {
+    return this.tallies[service];
   }
 
   /** Forgets a service whose number is given to another one. */

@@ -1,24 +1,20 @@
 import { DERIVED_KIND, SPAN_KIND } from "./span.ts";
 import type { SpanRecord } from "./span.ts";
 
+const RECEIVING = [
+  { key: "messaging.operation.type", begins: ["receive"] },
+  { key: "messaging.operation.name", begins: ["receive", "poll"] },
+  { key: "messaging.operation", begins: ["receive"] },
+] as const;
+
 /**
  * Attributes by which OpenTelemetry's semantic conventions say that a span is no request with a latency. A value counts where it
  * begins with one of those listed.
  */
 const CONVENTIONS: readonly Convention[] = [
-  {
-    kind: SPAN_KIND.consumer,
-    is: DERIVED_KIND.receive,
-    key: "messaging.operation.type",
-    begins: ["receive"],
-  },
-  {
-    kind: SPAN_KIND.consumer,
-    is: DERIVED_KIND.receive,
-    key: "messaging.operation.name",
-    begins: ["receive", "poll"],
-  },
-  { kind: SPAN_KIND.consumer, is: DERIVED_KIND.receive, key: "messaging.operation", begins: ["receive"] },
+  ...RECEIVING.map((said) => ({ kind: SPAN_KIND.consumer, is: DERIVED_KIND.receive, ...said })),
+  // Of a service that polls, which newer conventions call a client of its broker.
+  ...RECEIVING.map((said) => ({ kind: SPAN_KIND.client, is: DERIVED_KIND.receive, ...said })),
   ...(
     [
       ["http.response.header.content-type", ["text/event-stream"]],
@@ -51,8 +47,9 @@ export const CONVENTION_VALUE_BYTES = 32;
 const LEAST_STREAM_NS = 2.5e8;
 
 /** Whether the attributes of a span may say that it is no request with a latency: they are worth a look. */
-export function mayBeTold(kind: number, durationNs: number): boolean {
-  return kind === SPAN_KIND.consumer || (kind === SPAN_KIND.server && durationNs >= LEAST_STREAM_NS);
+export function mayBeTold(kind: number, durationNs: number, isRoot: boolean): boolean {
+  if (kind === SPAN_KIND.server) return durationNs >= LEAST_STREAM_NS;
+  return kind === SPAN_KIND.consumer || (isRoot && kind === SPAN_KIND.client);
 }
 
 /** The kind of a span of which {@link mayBeTold} is true, after one more of its attributes. */
@@ -69,10 +66,10 @@ export function toldKind<Kind extends number>(
 /** The same of a span whose attributes are all there. */
 export function conventionalKind(
   kind: SpanRecord["kind"],
-  durationMs: number,
+  { durationMs, parentId }: Pick<SpanRecord, "durationMs" | "parentId">,
   attributes: Iterable<{ readonly key: string; readonly text: string }>,
 ): SpanRecord["kind"] {
-  if (!mayBeTold(kind, 1e6 * durationMs)) return kind;
+  if (!mayBeTold(kind, 1e6 * durationMs, parentId === undefined)) return kind;
   for (const { key, text } of attributes) {
     const told = toldKind(kind, key, text);
     if (told !== kind) return told;

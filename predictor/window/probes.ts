@@ -6,6 +6,19 @@ import { USER_AGENT } from "./user-agent.ts";
 /** The paths that a service's workloads declare for their probes, by service; undefined while workloads are not known. */
 export type ProbePaths = () => ReadonlyMap<string, readonly string[]> | undefined;
 
+/** Paths by which health is asked for wherever they are, and by nobody else. */
+const HEALTH_PATHS = [
+  "/healthz",
+  "/livez",
+  "/readyz",
+  "/actuator/health",
+  "/actuator/health/liveness",
+  "/actuator/health/readiness",
+  "/-/healthy",
+  "/-/ready",
+  GRPC_PROBE_PATH,
+  GRPC_PROBE_PATH.replace("Check", "Watch"),
+];
 /** Users ask for it, too. */
 const ROOT_PATH = "/";
 /** Time until paths that are not known are asked for again. */
@@ -42,13 +55,14 @@ export class Probes {
   take(batch: SpanBatch, span: number, service: string): boolean {
     if (batch.kind[span] !== SPAN_KIND.server) return false;
     const userAgent = batch.userAgent[span];
-    if (userAgent === USER_AGENT.other) return false;
-    if (userAgent === USER_AGENT.kubelet) {
+    if (userAgent === USER_AGENT.checker) {
       this.counts["user-agent"] += 1;
       return true;
     }
-    if (this.names.get(service)?.has(batch.names[span] ?? "") !== true) return false;
-    batch.userAgent[span] = USER_AGENT.kubelet;
+    const name = batch.names[span] ?? "";
+    const isDeclared = userAgent === USER_AGENT.unknown && this.names.get(service)?.has(name) === true;
+    if (!isDeclared && !HEALTH_NAMES.has(name)) return false;
+    batch.userAgent[span] = USER_AGENT.checker;
     this.counts.path += 1;
     return true;
   }
@@ -57,5 +71,7 @@ export class Probes {
 /** How instrumentations name the span of a probe: by path, by method and path, and gRPC by service and method. */
 function spanNames(path: string): string[] {
   if (path === ROOT_PATH) return [];
-  return path === GRPC_PROBE_PATH ? [path, path.slice(1)] : [path, `GET ${path}`];
+  return path.startsWith("/grpc.") ? [path, path.slice(1)] : [path, `GET ${path}`];
 }
+
+const HEALTH_NAMES: ReadonlySet<string> = new Set(HEALTH_PATHS.flatMap(spanNames));

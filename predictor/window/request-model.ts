@@ -93,8 +93,9 @@ export function classOfOwnServer({
   pods,
 }: OwnServiceParent): SpanClass {
   if (isBelowCall) return pods === PODS.same ? SPAN_CLASS.transit : SPAN_CLASS.request;
-  if (isOver) return SPAN_CLASS.anew;
+  // Of two pods the clocks may differ.
   if (pods === PODS.different) return SPAN_CLASS.request;
+  if (isOver) return SPAN_CLASS.anew;
   return isBelowWork ? SPAN_CLASS.anew : SPAN_CLASS.inner;
 }
 

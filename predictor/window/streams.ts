@@ -9,6 +9,7 @@ const NS_PER_SECOND = 1e9;
  */
 export class Streams {
   private readonly answering = new Set<string>();
+  private readonly streaming = new Set<string>();
   private readonly routes: () => RouteRules | undefined;
   private readonly limit: number;
   private rules: RouteRules | undefined;
@@ -55,10 +56,17 @@ export class Streams {
     return durationNs >= this.longNs;
   }
 
-  /** Whether an operation whose request was long never answered sooner, and has no rule of its own. */
-  neverAnswered(service: string, operation: string): boolean {
-    if (this.answering.has(key(service, operation))) return false;
-    return this.rules === undefined || this.rules.of(operation) === this.rules.rest;
+  /**
+   * Whether a long request is one of a stream: its operation never answered sooner, and has no rule of its own. One that fails is, where others that did not fail
+   * were.
+   */
+  isStreaming(service: string, operation: string, isFailed: boolean): boolean {
+    const operationKey = key(service, operation);
+    if (this.answering.has(operationKey)) return false;
+    if (this.rules !== undefined && this.rules.of(operation) !== this.rules.rest) return false;
+    if (isFailed) return this.streaming.has(operationKey);
+    if (this.streaming.size < this.limit) this.streaming.add(operationKey);
+    return true;
   }
 
   /** An operation answered as requests do. */
@@ -66,6 +74,7 @@ export class Streams {
     const operationKey = key(service, operation);
     // Those used last are kept.
     this.answering.delete(operationKey);
+    this.streaming.delete(operationKey);
     this.answering.add(operationKey);
     if (this.answering.size <= this.limit) return;
     for (const oldest of this.answering) {

@@ -12,7 +12,7 @@ import type { NameRoom } from "./name-room.ts";
 import type { PendingIntervals } from "./pending-intervals.ts";
 import { CALL, COUNTED, NO_POD, NO_STAGE, NONE, STEPS } from "./span-arena.ts";
 import type { SpanArena } from "./span-arena.ts";
-import { apart, isServer, isWork, podNumber } from "./request-model.ts";
+import { apart, isCall, isServer, isWork, podNumber } from "./request-model.ts";
 import { DERIVED_KIND } from "./span.ts";
 import type { Streams } from "./streams.ts";
 import type { OpenTrace } from "./trace-table.ts";
@@ -87,6 +87,23 @@ export class TraceEvaluation {
     this.countFlows();
   }
 
+  /** Notes what is missing of a trace whose first span does not come, though it is kept in case it does. */
+  judge(trace: OpenTrace, nowMs: number): void {
+    this.load(trace, nowMs);
+    this.noteOrphans();
+    trace.isJudged = true;
+  }
+
+  private isOrphan(span: number): boolean {
+    const { dead, parent, request } = this.tree;
+    return parent[span] === LOST && request[span] === NONE && dead[span] === 0;
+  }
+
+  private noteOrphans(): void {
+    for (let span = 0; span < this.tree.length; span += 1)
+      if (this.isOrphan(span)) this.target.completeness.orphan(this.serviceOf(span));
+  }
+
   /** Whether a trace without a root is likely to be still running, rather than begun by one who sends no spans. */
   awaitsRoot(trace: OpenTrace, nowMs: number): boolean {
     this.load(trace, nowMs);
@@ -102,8 +119,9 @@ export class TraceEvaluation {
     let orphans = 0;
     for (let span = 0; span < tree.length; span += 1) {
       this.countIfEntry(span);
-      if (tree.dead[span] === 0 && tree.parent[span] === LOST && !tree.isEntry(span)) orphans += 1;
+      if (this.isOrphan(span)) orphans += 1;
     }
+    if (!trace.isJudged) this.noteOrphans();
     this.countFlows();
     if (!trace.hasRoot) this.countHeadlessFlow();
     this.noteHeads();
@@ -225,9 +243,23 @@ export class TraceEvaluation {
     const { arena, streams } = this.target;
     const slot = this.tree.slot[span] ?? 0;
     if (arena.kind(slot) === DERIVED_KIND.stream) return true;
-    if (!streams.isLong(arena.durationNs(slot)) || arena.error(slot) === 1) return false;
-    if (this.isWorkAt(span) || !this.beginsFlow(span)) return false;
-    return streams.neverAnswered(this.nameOf(this.serviceOf(span)), flowName(arena, slot));
+    if (!streams.isLong(arena.durationNs(slot)) || this.isWorkAt(span)) return false;
+    if (!this.beginsFlow(span)) return this.isWithinStream(span);
+    return streams.isStreaming(
+      this.nameOf(this.serviceOf(span)),
+      flowName(arena, slot),
+      arena.error(slot) === 1,
+    );
+  }
+
+  /** Whether a long request is the other end of a stream: of a call that nobody's request waits for, or that a stream makes. */
+  private isWithinStream(span: number): boolean {
+    const { parent, request, slot } = this.tree;
+    const above = parent[span] ?? LOST;
+    const caller = above < 0 ? NONE : (request[above] ?? NONE);
+    if (caller === NONE) return false;
+    if (this.isWorkAt(caller)) return isCall(this.target.arena.kind(slot[caller] ?? 0));
+    return this.isStream(caller);
   }
 
   /** A trace begins with it, or a request of an entry whose caller is outside of the application. */
@@ -328,6 +360,7 @@ export class TraceEvaluation {
       arena.setStage(callSlot, stage + STEPS * sweep.stepsOf(stage));
       for (let span = tree.firstCallee[call] ?? NONE; span !== NONE; span = tree.nextCallee[span] ?? NONE) {
         const slot = tree.slot[span] ?? 0;
+        if (this.isStream(span)) continue;
         const edge = caller.callee(arena.service(slot));
         edge.calls += weight;
         if (isParallel) edge.parallelCalls += weight;
@@ -374,10 +407,12 @@ export class TraceEvaluation {
 
   private noteHeads(): void {
     const { tree } = this;
+    for (const span of tree.doubles) this.target.completeness.doubled(this.serviceOf(span));
     for (let span = 0; span < tree.length; span += 1) {
       const parent = tree.parent[span] ?? ROOT;
       if (parent === ROOT || tree.dead[span] === 1 || !tree.isEntry(span)) continue;
       this.heads.note(this.serviceOf(span), parent !== LOST);
+      this.target.completeness.called(this.serviceOf(span), parent !== LOST);
       if (parent !== LOST && this.target.entries.has(this.serviceOf(span)))
         this.target.entries.noteCaller(this.isCalledFromInside(span));
     }

@@ -21,6 +21,8 @@ export interface OpenTrace {
   folded: Map<number, FoldedCalls> | undefined;
   /** Requests that are over are let go when it holds this many spans. */
   relieveAt: number;
+  /** What is missing of it was noted, while it waits for its first span. */
+  isJudged: boolean;
   /** Several requests have its id, and some of them were let go. */
   isShared: boolean;
   queue: TraceQueue;
@@ -90,6 +92,11 @@ export class TraceTable {
     return this.parked.oldest;
   }
 
+  /** Those that are parked, the one that was parked first in front. */
+  *parkedTraces(): Generator<OpenTrace> {
+    for (let trace = this.parked.oldest; trace !== undefined; trace = trace.newer) yield trace;
+  }
+
   get(key: number): OpenTrace | undefined {
     return this.traces.get(key);
   }
@@ -111,6 +118,7 @@ export class TraceTable {
       isProbe: false,
       folded: undefined,
       relieveAt: 0,
+      isJudged: false,
       isShared: false,
       queue: this.active,
       older: undefined,

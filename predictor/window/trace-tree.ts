@@ -1,6 +1,7 @@
 import { NONE } from "./span-arena.ts";
 import type { SpanArena } from "./span-arena.ts";
 import {
+  PODS,
   SPAN_CLASS,
   classBelow,
   classOfOwnServer,
@@ -17,6 +18,8 @@ export const ROOT = -1;
 /** The span has a parent that did not arrive. */
 export const LOST = -2;
 
+/** Spans that are compared with each other for those that lost their parents; larger traces are left as they are. */
+const MOST_ADOPTION_STEPS = 100_000;
 const UNSEEN = 0;
 const ON_PATH = 1;
 const PLACED = 2;
@@ -32,6 +35,8 @@ export class TraceTree {
   /** Spans left out because another one of their service has their id, or because their parents run in a circle. */
   duplicates = 0;
   cyclic = 0;
+  /** Requests beside another one of their pod that answers the same call. */
+  readonly doubles: number[] = [];
   /** Slot in the arena. */
   slot = new Int32Array(64);
   /** Number of the parent span, `ROOT` or `LOST`. */
@@ -58,6 +63,8 @@ export class TraceTree {
   private twin = new Int32Array(64);
   /** Pairs of spans that share an id. */
   private shared = 0;
+  /** Spans of a request of which the spans between are lost. */
+  private orphans = 0;
   private state = new Uint8Array(64);
   private isWait = new Uint8Array(64);
   private path = new Int32Array(64);
@@ -76,13 +83,16 @@ export class TraceTree {
     this.cyclic = 0;
     this.placed = 0;
     this.shared = 0;
+    this.orphans = 0;
+    this.doubles.length = 0;
     this.enter(arena, head, nameOf);
     this.findParents(arena);
     for (let span = 0; span < count; span += 1) {
       if (this.state[span] === UNSEEN) this.place(arena, span);
     }
+    if (this.orphans > 0) this.adopt(arena);
     for (let span = 0; span < count; span += 1) {
-      if (this.dead[span] === 0) this.linkCall(span);
+      if (this.dead[span] === 0) this.linkCall(arena, span);
     }
   }
 
@@ -237,7 +247,39 @@ export class TraceTree {
     const kind = arena.kind(this.slot[span] ?? 0);
     const found = parent < 0 ? classOfTop(kind, parent === LOST) : this.classUnder(arena, span, parent, kind);
     this.isWait[span] = found === SPAN_CLASS.wait ? 1 : 0;
+    if (parent === LOST && (found === SPAN_CLASS.call || found === SPAN_CLASS.inner)) this.orphans += 1;
     this.assign(span, found, parent);
+  }
+
+  /** Gives spans whose parent did not arrive to the request of their service within which they lie, and what is below them. */
+  private adopt(arena: SpanArena): void {
+    if (this.orphans * this.length > MOST_ADOPTION_STEPS) return;
+    for (let rank = 0; rank < this.placed; rank += 1) {
+      const span = this.order[rank] ?? 0;
+      if (this.request[span] !== NONE || this.isWait[span] === 1) continue;
+      const parent = this.parent[span] ?? LOST;
+      this.request[span] = parent >= 0 ? (this.request[parent] ?? NONE) : this.enclosing(arena, span);
+    }
+  }
+
+  /** The shortest request of the span's service that lasts from before it until after it, or `NONE`. */
+  private enclosing(arena: SpanArena, span: number): number {
+    const slot = this.slot[span] ?? 0;
+    const service = arena.service(slot);
+    const startNs = arena.startNs(slot);
+    const endNs = startNs + arena.durationNs(slot);
+    let found = NONE;
+    let shortestNs = Infinity;
+    for (let other = 0; other < this.length; other += 1) {
+      const otherSlot = this.slot[other] ?? 0;
+      const ns = arena.durationNs(otherSlot);
+      if (this.request[other] !== other || arena.service(otherSlot) !== service || ns >= shortestNs) continue;
+      if (arena.startNs(otherSlot) > startNs || arena.startNs(otherSlot) + ns < endNs) continue;
+      if (comparedPods(arena.pod(slot), arena.pod(otherSlot)) === PODS.different) continue;
+      found = other;
+      shortestNs = ns;
+    }
+    return found;
   }
 
   private classUnder(arena: SpanArena, span: number, parent: number, kind: number): SpanClass {
@@ -285,10 +327,12 @@ export class TraceTree {
     }
   }
 
-  private linkCall(span: number): void {
+  private linkCall(arena: SpanArena, span: number): void {
     const call = this.calledBy[span] ?? NONE;
     if (call !== NONE) {
-      this.nextCallee[span] = this.firstCallee[call] ?? NONE;
+      const other = this.firstCallee[call] ?? NONE;
+      if (other !== NONE && this.isDouble(arena, span, other)) this.doubles.push(span);
+      this.nextCallee[span] = other;
       this.firstCallee[call] = span;
     }
     const caller = call === span ? (this.parent[span] ?? NONE) : this.call[span] === span ? span : NONE;
@@ -296,6 +340,15 @@ export class TraceTree {
     if (request === NONE) return;
     this.nextCall[span] = this.firstCall[request] ?? NONE;
     this.firstCall[request] = span;
+  }
+
+  /** Whether one pod answers one call twice at once: two of its spans tell of the same request. */
+  private isDouble(arena: SpanArena, a: number, b: number): boolean {
+    const [slotA, slotB] = [this.slot[a] ?? 0, this.slot[b] ?? 0];
+    if (arena.service(slotA) !== arena.service(slotB)) return false;
+    if (comparedPods(arena.pod(slotA), arena.pod(slotB)) !== PODS.same) return false;
+    const [startA, startB] = [arena.startNs(slotA), arena.startNs(slotB)];
+    return startA < startB + arena.durationNs(slotB) && startB < startA + arena.durationNs(slotA);
   }
 
   /** Where in the table the id is, or the empty place where it belongs. */

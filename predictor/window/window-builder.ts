@@ -1,4 +1,5 @@
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
+import type { IntervalAccumulator } from "./accumulator.ts";
 import { BatchServices, FOREIGN, INVALID } from "./batch-services.ts";
 import { Completeness } from "./completeness.ts";
 import { CountedSpans } from "./counted-spans.ts";
@@ -10,6 +11,8 @@ import { DEFAULT_WINDOW_LIMITS } from "./limits.ts";
 import type { WindowLimits } from "./limits.ts";
 import { Probes } from "./probes.ts";
 import type { ProbePaths } from "./probes.ts";
+import { LostSpans } from "./lost-spans.ts";
+import type { SpanEvidence } from "./lost-spans.ts";
 import { NameRoom } from "./name-room.ts";
 import { PendingIntervals } from "./pending-intervals.ts";
 import { isCall, isRequestKind } from "./request-model.ts";
@@ -79,6 +82,8 @@ const LEARN_MS = 1_000;
 const MOST_OF_OTHERS_SECONDS = 15;
 /** Clocks and exporters without an end write one of 1970. ms */
 const NO_END_MS = 1_000;
+/** After so long a trace without its first span is more likely one that lost it than one that goes on. ms */
+const PARKED_MS = 12_000;
 /** Traces looked at in one step of {@link WindowBuilder.prepare}: some milliseconds. */
 const TRACES_PER_STEP = 2_000;
 
@@ -106,6 +111,7 @@ export class WindowBuilder {
   private readonly streams: Streams;
   private readonly counted: CountedSpans;
   private readonly completeness = new Completeness();
+  private readonly lost = new LostSpans();
   /** Services that were asked: of those work is not counted as requests. */
   private readonly serving = new Set<number>();
   private readonly drops: Partial<Record<DropReason, number>> = {};
@@ -253,6 +259,11 @@ export class WindowBuilder {
         countDrop(this.drops, "callee-limit", count);
       },
     });
+    for (const trace of this.traces.parkedTraces()) {
+      if (nowMs - trace.firstArrivalMs < PARKED_MS) break;
+      if (!trace.isJudged) this.evaluation.judge(trace, nowMs);
+    }
+    const whole = this.lost.look(set, this.evidence(measured));
     this.completeness.next();
     this.learnWait(nowMs, this.waitSeconds - this.windowSeconds);
     if (measured !== undefined) this.entries.learn(measured);
@@ -260,7 +271,7 @@ export class WindowBuilder {
     this.intervals.built(number);
     this.names.reserveFor(resources.services.keys());
     this.forget(nowMs);
-    return set;
+    return whole;
   }
 
   /** Time after the end of a window in which its spans are waited for now, at least the configured grace. */
@@ -300,6 +311,20 @@ export class WindowBuilder {
     return this.isOurs(service)
       ? this.completeness.missing(service, this.names.services.nameOf(service), this.waitSeconds)
       : undefined;
+  }
+
+  /** What came of the application's services since the last window. */
+  private evidence(measured: IntervalAccumulator | undefined): ReadonlyMap<string, SpanEvidence> {
+    const evidence = new Map<string, SpanEvidence>();
+    for (const [name, service] of this.names.services.entries()) {
+      const seen = this.owners.isKnown(name) ? this.completeness.seen(service) : undefined;
+      if (seen === undefined) continue;
+      const counts = [...(measured?.services.get(service)?.pods ?? [])];
+      const pods = new Map(counts.map(([pod, { count }]) => [this.names.pods.nameOf(pod), count]));
+      const { called, callerLost, doubled, orphans, spans } = seen;
+      evidence.set(name, { called, callerLost, doubled, orphans, spans, pods });
+    }
+    return evidence;
   }
 
   /** Forgets all spans and begins again: the clock was set, and times before and after do not go together. */

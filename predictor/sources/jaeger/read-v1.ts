@@ -78,16 +78,18 @@ function readSpan(value: unknown, resources: ReadonlyMap<string, SpanResource>):
   const resource = resources.get(processID);
   if (traceId === undefined || spanId === undefined || resource === undefined) return undefined;
   const error = tag(tags, "error");
+  const parentId = parentOf(references ?? [], traceId) ?? hexId(parentSpanID, 8);
+  const durationMs = duration / 1_000;
   const userAgent = USER_AGENT_KEYS.map((key) => tag(tags, key)).find((text) => typeof text === "string");
   return {
     traceId,
     spanId,
-    parentId: parentOf(references ?? [], traceId) ?? hexId(parentSpanID, 8),
+    parentId,
     resource,
     name: operationName,
-    kind: conventionalKind(spanKind(tag(tags, "span.kind")), duration / 1_000, textTags(tags)),
+    kind: conventionalKind(spanKind(tag(tags, "span.kind")), { durationMs, parentId }, textTags(tags)),
     startMs: startTime / 1_000,
-    durationMs: duration / 1_000,
+    durationMs,
     error: error === true || error === "true" || tag(tags, "otel.status_code") === "ERROR",
     userAgent,
     ...countOf(tag(tags, "w3c.tracestate")),

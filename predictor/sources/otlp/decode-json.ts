@@ -270,7 +270,7 @@ export class JsonDecoder {
   /** As far as was read: a span whose end is still to come may be a stream. */
   private mayBeTold(epochMs: number): boolean {
     const isEndKnown = this.endNs !== -epochMs * NS_PER_MS;
-    return mayBeTold(this.kind, isEndKnown ? this.endNs - this.startNs : Infinity);
+    return mayBeTold(this.kind, isEndKnown ? this.endNs - this.startNs : Infinity, isZero(this.parent, 0, 2));
   }
 
   /** Reads who asked, and whether the span is a request with a latency at all, where that matters. */

@@ -291,7 +291,7 @@ export class ProtobufDecoder {
   }
 
   private readAttributeOfSpan(field: number): void {
-    if (mayBeTold(this.kind, this.durationNs())) this.readTellingAttribute();
+    if (mayBeTold(this.kind, this.durationNs(), this.parentAt === 0)) this.readTellingAttribute();
     else if (this.mayBeRootServer()) this.readSpanAttribute();
     else this.reader.skipField(field);
   }

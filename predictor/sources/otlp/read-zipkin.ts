@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { conventionalKind } from "../../window/conventions.ts";
 import { SPAN_KIND } from "../../window/span.ts";
 import type { SpanRecord, SpanResource } from "../../window/span.ts";
 import { USER_AGENT_KEYS } from "../../window/user-agent.ts";
@@ -45,19 +46,24 @@ export function readZipkinSpan(value: unknown): SpanRecord | undefined {
   const tags = isRecord(data.tags) ? data.tags : {};
   const text = (key: string): string | undefined => (typeof tags[key] === "string" ? tags[key] : undefined);
   const isOver = typeof timestamp === "number" && typeof duration === "number";
+  const durationMs = isOver ? duration / 1e3 : UNFINISHED_MS;
   return {
     traceId,
     spanId,
     parentId,
     resource: resourceOf(localEndpoint ?? {}, text),
     name: name ?? "",
-    kind: zipkinKind(kind),
+    kind: conventionalKind(zipkinKind(kind), { durationMs, parentId }, textTags(tags)),
     startMs: (timestamp ?? 0) / 1e3,
-    durationMs: isOver ? duration / 1e3 : UNFINISHED_MS,
+    durationMs,
     // Zipkin's clients write the tag on failure only, whatever it holds.
     error: tags["error"] !== undefined && text("error") !== "false",
     userAgent: USER_AGENT_KEYS.map(text).find((agent) => agent !== undefined),
   };
+}
+
+function* textTags(tags: Readonly<Record<string, unknown>>): Generator<{ key: string; text: string }> {
+  for (const [key, text] of Object.entries(tags)) if (typeof text === "string") yield { key, text };
 }
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>

@@ -4,6 +4,7 @@ import { parseBound } from "./classic-histogram.ts";
 import { placedService } from "./mapping.ts";
 import type { MappingCandidate, RedMapping } from "./mapping.ts";
 import { custom } from "./custom.ts";
+import { httpLibraries } from "./http-libraries.ts";
 import { hubble } from "./hubble.ts";
 import { istio } from "./istio.ts";
 import { linkerd } from "./linkerd.ts";
@@ -15,7 +16,7 @@ import type { RateReader } from "./rates.ts";
 import { sampleValue } from "./samples.ts";
 import { semconv } from "./semconv.ts";
 
-const FAMILIES = { istio, linkerd, hubble, otel, semconv } as const;
+const FAMILIES = { istio, linkerd, hubble, otel, semconv, http: httpLibraries } as const;
 
 export interface Detected {
   readonly mapping: RedMapping;

@@ -105,8 +105,9 @@ function readSpan(value: unknown, resource: SpanResource): SpanRecord | undefine
   if (traceId === undefined || spanId === undefined) return undefined;
   const startNs = BigInt(data.startTimeUnixNano);
   const durationMs = Number(BigInt(data.endTimeUnixNano) - startNs) / 1e6;
-  const kind = conventionalKind(spanKind(data.kind), durationMs, textAttributes(data.attributes ?? []));
   const parentId = hexId(data.parentSpanId, 8);
+  const attributes = textAttributes(data.attributes ?? []);
+  const kind = conventionalKind(spanKind(data.kind), { durationMs, parentId }, attributes);
   const isRoot = parentId === undefined && kind === SPAN_KIND.server;
   return {
     traceId,
