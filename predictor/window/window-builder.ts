@@ -16,6 +16,8 @@ import { isCall, isRequestKind } from "./request-model.ts";
 import type { RouteRules } from "@tradewind/core/contract/route-rules.ts";
 import type { ResourceView } from "./resources.ts";
 import { ServiceOwners, libraryKind } from "./service-owners.ts";
+import { AsideTally } from "./set-aside.ts";
+import type { SetAside } from "./set-aside.ts";
 import { SpanArena } from "./span-arena.ts";
 import { DERIVED_KIND, isZero, SPAN_KIND } from "./span.ts";
 import type { SpanBatch } from "./span.ts";
@@ -102,6 +104,8 @@ export class WindowBuilder {
   private readonly probes: Probes;
   private readonly intervals: PendingIntervals;
   private readonly entries: Entries;
+  private readonly aside = new AsideTally();
+  private lastAside: readonly SetAside[] = [];
   private readonly owners: ServiceOwners;
   private readonly streams: Streams;
   private readonly counted: CountedSpans;
@@ -149,6 +153,7 @@ export class WindowBuilder {
     this.evaluation = new TraceEvaluation(
       {
         arena: this.arena,
+        aside: this.aside,
         completeness: this.completeness,
         counted: this.counted,
         drops: this.drops,
@@ -253,6 +258,7 @@ export class WindowBuilder {
         countDrop(this.drops, "callee-limit", count);
       },
     });
+    this.lastAside = this.aside.take(this.windowSeconds);
     this.completeness.next();
     this.learnWait(nowMs, this.waitSeconds - this.windowSeconds);
     if (measured !== undefined) this.entries.learn(measured);
@@ -261,6 +267,11 @@ export class WindowBuilder {
     this.names.reserveFor(resources.services.keys());
     this.forget(nowMs);
     return set;
+  }
+
+  /** What was no request of a user in the window that was built last. */
+  get setAside(): readonly SetAside[] {
+    return this.lastAside;
   }
 
   /** Time after the end of a window in which its spans are waited for now, at least the configured grace. */
