@@ -32,6 +32,13 @@ export const ASKING_COMMANDS: readonly CommandEntry[] = [
     load: async () => import("@tradewind/predictor/commands/ask/what-if.ts"),
   },
   {
+    name: "routes",
+    summary: "list the routes with their latency and objective, and why each counts or not",
+    group: LOOK,
+    asks: { predictor: "one" },
+    load: async () => import("@tradewind/predictor/commands/ask/routes.ts"),
+  },
+  {
     name: "sensitivities",
     summary: "show what more CPU or one more replica of each service is worth now",
     group: LOOK,

@@ -64,6 +64,13 @@ export function addApplicationRoutes(server: FastifyInstance, applications: Appl
     of(({ measured }, _request, reply) => sendText(reply, measured.text(), NO_PLAN_YET)),
   );
   server.get(
+    "/v1/routes",
+    of(({ routes }, _request, reply) => {
+      const list = routes.list();
+      return list === undefined ? fail(reply, 503, "no-plan-yet", NO_PLAN_YET) : reply.send(list);
+    }),
+  );
+  server.get(
     "/v1/course",
     of(({ application: { name, namespace }, measured }, { query }, reply) => {
       const { data: sinceMs, success } = Since.safeParse((query as { since?: unknown }).since);

@@ -14,6 +14,7 @@ import { CALL, COUNTED, NO_POD, NO_STAGE, NONE, STEPS } from "./span-arena.ts";
 import type { SpanArena } from "./span-arena.ts";
 import { apart, isCall, isServer, isWork, podNumber } from "./request-model.ts";
 import { DERIVED_KIND } from "./span.ts";
+import type { AsideClass, AsideTally } from "./set-aside.ts";
 import type { Streams } from "./streams.ts";
 import type { OpenTrace } from "./trace-table.ts";
 import { LOST, ROOT, TraceTree } from "./trace-tree.ts";
@@ -26,6 +27,7 @@ export interface EvaluationTarget {
   readonly names: NameRoom;
   readonly intervals: PendingIntervals;
   readonly drops: Partial<Record<DropReason, number>>;
+  readonly aside: AsideTally;
   readonly entries: Entries;
   readonly streams: Streams;
   readonly counted: CountedSpans;
@@ -182,6 +184,10 @@ export class TraceEvaluation {
     for (let slot = trace.head; slot !== NONE; slot = arena.next(slot)) {
       const endNs = arena.startNs(slot) + arena.durationNs(slot);
       intervals.at(endNs)?.service(arena.service(slot));
+      const isRoot = arena.parentHigh(slot) === 0 && arena.parentLow(slot) === 0;
+      if (arena.counted(slot) === COUNTED.request || !isRoot) continue;
+      arena.setCounted(slot, COUNTED.request);
+      this.noteAside("probe", slot);
     }
   }
 
@@ -210,11 +216,21 @@ export class TraceEvaluation {
     }
     const service = interval.service(number);
     if (this.isStream(span)) {
+      if (this.beginsFlow(span)) this.noteAside("stream", slot);
       this.sweepCalls(span);
       this.countCalls(service, service.apart, arena.weight(slot));
     } else {
-      this.countRequest(span, service, this.isWorkAt(span) ? service.apart : service);
+      const isWorkHere = this.isWorkAt(span);
+      if (isWorkHere) this.noteAside("work", slot);
+      this.countRequest(span, service, isWorkHere ? service.apart : service);
     }
+  }
+
+  private noteAside(as: AsideClass, slot: number): void {
+    const { arena, aside } = this.target;
+    const service = this.nameOf(arena.service(slot));
+    const noted = { class: as, service, operation: flowName(arena, slot) };
+    aside.note(noted, arena.durationNs(slot), arena.weight(slot));
   }
 
   /** @param sums where the request counts: the service's, or what is kept apart from them */

@@ -19,6 +19,8 @@ import { isCall, isRequestKind } from "./request-model.ts";
 import type { RouteRules } from "@tradewind/core/contract/route-rules.ts";
 import type { ResourceView } from "./resources.ts";
 import { ServiceOwners, libraryKind } from "./service-owners.ts";
+import { AsideTally } from "./set-aside.ts";
+import type { SetAside } from "./set-aside.ts";
 import { SpanArena } from "./span-arena.ts";
 import { DERIVED_KIND, isZero, SPAN_KIND } from "./span.ts";
 import type { SpanBatch } from "./span.ts";
@@ -107,6 +109,8 @@ export class WindowBuilder {
   private readonly probes: Probes;
   private readonly intervals: PendingIntervals;
   private readonly entries: Entries;
+  private readonly aside = new AsideTally();
+  private lastAside: readonly SetAside[] = [];
   private readonly owners: ServiceOwners;
   private readonly streams: Streams;
   private readonly counted: CountedSpans;
@@ -155,6 +159,7 @@ export class WindowBuilder {
     this.evaluation = new TraceEvaluation(
       {
         arena: this.arena,
+        aside: this.aside,
         completeness: this.completeness,
         counted: this.counted,
         drops: this.drops,
@@ -264,6 +269,7 @@ export class WindowBuilder {
       if (!trace.isJudged) this.evaluation.judge(trace, nowMs);
     }
     const whole = this.lost.look(set, this.evidence(measured));
+    this.lastAside = this.aside.take(this.windowSeconds);
     this.completeness.next();
     this.learnWait(nowMs, this.waitSeconds - this.windowSeconds);
     if (measured !== undefined) this.entries.learn(measured);
@@ -272,6 +278,11 @@ export class WindowBuilder {
     this.names.reserveFor(resources.services.keys());
     this.forget(nowMs);
     return whole;
+  }
+
+  /** What was no request of a user in the window that was built last. */
+  get setAside(): readonly SetAside[] {
+    return this.lastAside;
   }
 
   /** Time after the end of a window in which its spans are waited for now, at least the configured grace. */

@@ -74,6 +74,7 @@ describe("beside a running predictor and scaler", () => {
     ["status", () => from.scaler(), ["recommendations"]],
     ["explain", () => from.predictor(), ["causes"]],
     ["what-if", () => [...from.predictor(), "--load", "1.5"], ["routes", "costPerHour"]],
+    ["routes", () => from.predictor(), ["routes", "surprises"]],
     ["sensitivities", () => from.predictor(), ["services"]],
     ["proposals", () => from.predictor(), ["proposals"]],
     ["replay", async () => [await decisionId(), ...from.scaler()], ["same", "sha256"]],

@@ -16,6 +16,7 @@ export type AskPredictor = (
 /** What of a predictor may be asked for through the scaler; all of it is read only. */
 const PATHS = [
   "/v1/measured",
+  "/v1/routes",
   "/v1/course",
   "/v1/incidents",
   "/v1/patterns",

@@ -252,7 +252,7 @@ function setErrors(server: FastifyInstance, log: Logger): void {
     problem(reply, 404, "not-found", [
       "there are / /metrics /v1/recommendations /v1/stream /v1/decisions/{id} /v1/decisions/{id}/replay",
       "/v1/decisions?namespace=&service= /v1/events /v1/changes /v1/calendars /v1/backtest /v1/what-if /v1/explain",
-      "/v1/incidents /v1/measured /v1/course /v1/forecast /v1/sensitivities /healthz /readyz",
+      "/v1/incidents /v1/measured /v1/routes /v1/course /v1/forecast /v1/sensitivities /healthz /readyz",
     ]),
   );
   server.setErrorHandler(async (error: unknown, _request, reply) => {

@@ -3,6 +3,7 @@ import { DEFAULT_NAME } from "@tradewind/core/net/access-tokens.ts";
 import { ApplicationList } from "@tradewind/core/contract/application-list.ts";
 import type { ListedApplication } from "@tradewind/core/contract/application-list.ts";
 import { Plan } from "@tradewind/core/contract/plan.ts";
+import { RouteList } from "@tradewind/core/contract/route-list.ts";
 import { Snapshot } from "@tradewind/core/contract/snapshot.ts";
 import { clientOf } from "@tradewind/core/net/endpoint/own-process.ts";
 import type { OwnProcess, ProcessAccess } from "@tradewind/core/net/endpoint/own-process.ts";
@@ -13,7 +14,7 @@ import type { Finding } from "../../sources/source.ts";
 
 /** Older than this a snapshot or plan says little about now. */
 const FRESH_SECONDS = 60;
-/** Names without a workload that are listed. */
+/** Names without a workload, and surprises of routes, that are listed. */
 const MOST_NAMES = 10;
 
 const Served = z.looseObject({ service: z.string().optional(), valid: z.boolean().optional() });
@@ -171,9 +172,23 @@ async function checkPlan(
           remedy: `map it to the workload whose process it is: services: [{ name: ${service}, workload: { kind: Deployment, name: ${proposed ?? "WORKLOAD"} } }]`,
         })),
   );
+  const ofRoutes = await asked(
+    predictor,
+    access,
+    { path: "v1/routes", query },
+    RouteList,
+    ({ surprises }, subject) =>
+      surprises.slice(0, MOST_NAMES).map(({ about, message, remedy }): Finding => ({
+        subject,
+        level: "warning",
+        message: `'${about}': ${message}`,
+        remedy,
+      })),
+  );
   // Whether it answers at all, and by which clock, its plan has told.
   const told = new Set(ofPlan.map(({ message }) => message));
-  return [...ofPlan, ...ofNames.filter(({ level, message }) => level === "warning" && !told.has(message))];
+  const more = [...ofNames, ...ofRoutes];
+  return [...ofPlan, ...more.filter(({ level, message }) => level === "warning" && !told.has(message))];
 }
 
 const Changes = z.looseObject({

@@ -33,6 +33,7 @@ import type { Published } from "./published.ts";
 import type { Explaining } from "./explaining.ts";
 import type { PatternWatch } from "./pattern-watch.ts";
 import type { LastMeasured } from "../../answers/latest/last-measured.ts";
+import type { LastRoutes } from "../../answers/routes/last-routes.ts";
 import type { LastSensitivities } from "../../answers/latest/last-sensitivities.ts";
 import type { NodeClasses } from "../../nodes/node-classes.ts";
 import type { Placing } from "../../answers/placement/placing.ts";
@@ -77,6 +78,8 @@ export interface DecidingOptions {
   readonly placing?: Placing;
   /** Told every window that is decided on; absent where nobody asks what was measured. */
   readonly measured?: LastMeasured;
+  /** Told the same; absent where nobody asks which routes there are. */
+  readonly routes?: LastRoutes;
   /** Told every window that is decided on; absent where nobody asks why objectives are missed. */
   readonly explaining?: Explaining;
   /** Told the same; absent where nobody asks what windows show. */
@@ -265,6 +268,7 @@ export class Deciding {
     metrics.planned(plan, toMs, planSeconds);
     this.parts.patterns?.window({ application, windowSet, outcome });
     this.parts.explaining?.window({ application, windowSet, outcome });
+    this.parts.routes?.adopt({ application, windowSet, setAside: builder.setAside });
     if (!repeated) {
       const cost = hourlyCost(windowSet, plan, application);
       const requests = judgedRequests(windowSet, application);

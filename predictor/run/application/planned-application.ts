@@ -13,6 +13,7 @@ import { InputsArchive } from "./inputs-archive.ts";
 import type { Learning } from "../../learn/learning.ts";
 import { LearningMetrics } from "../../learn/metrics.ts";
 import { LastMeasured } from "../../answers/latest/last-measured.ts";
+import { LastRoutes } from "../../answers/routes/last-routes.ts";
 import { startLearning } from "../../learn/start.ts";
 import { LoadForecasts, registerForecastMetrics } from "./load-forecasts.ts";
 import { firstState, openIncidents, openMemory } from "./memory.ts";
@@ -63,6 +64,7 @@ export class PlannedApplication {
   readonly proposing: Proposing;
   readonly placing = new Placing();
   readonly measured = new LastMeasured();
+  readonly routes = new LastRoutes();
   readonly forecasts: LoadForecasts;
   readonly patterns: PatternWatch;
   readonly explaining: Explaining;
@@ -171,6 +173,7 @@ export class PlannedApplication {
       whatIf: this.whatIf,
       placing: this.placing,
       measured: this.measured,
+      routes: this.routes,
       explaining: this.explaining,
       patterns: this.patterns,
       archive: this.archive,

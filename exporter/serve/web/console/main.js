@@ -6,6 +6,7 @@ import { follow, keyOf, standings, useKnown, useSeconds, verdictOf } from "./sta
 import { Chip, Notice } from "./parts.js";
 import { Overview } from "./overview.js";
 import { Services } from "./services.js";
+import { Routes } from "./routes.js";
 import { CallMap } from "./map.js";
 import { Timeline } from "./timeline.js";
 import { WhatIf } from "./what-if.js";
@@ -20,6 +21,7 @@ import { Backtest } from "./backtest.js";
 const VIEWS = {
   overview: { title: "Overview", view: Overview },
   services: { title: "Services", view: Services },
+  routes: { title: "Routes", view: Routes },
   map: { title: "Map", view: CallMap },
   timeline: { title: "Timeline", view: Timeline },
   "what-if": { title: "What if", view: WhatIf },
