@@ -2,8 +2,8 @@ import type { Actuators, Parameters } from "@tradewind/simulator/contenders/cont
 import { withInterval } from "../course/document.ts";
 import type { RunDetails } from "../course/details.ts";
 import type { Run } from "../course/report.ts";
-import { estimate } from "../course/statistics.ts";
-import type { Estimate } from "../course/statistics.ts";
+import { estimate } from "@tradewind/core/values/estimate.ts";
+import type { Estimate } from "@tradewind/core/values/estimate.ts";
 
 /** One of the paper's systems, as the simulator has it. */
 export interface Entrant {

@@ -21,18 +21,13 @@ import { describe, expect, it } from "vitest";
 
 const DOCS = join(import.meta.dirname, "..", "..", "docs");
 
-/** Names in the first column of the tables of a page. */
-function definedIn(page: string): Set<string> {
-  const text = readFileSync(join(DOCS, page), "utf8");
-  return new Set(
-    [...text.matchAll(/^\| ([^|]+) \|/gm)].flatMap(([, cell = ""]) =>
-      [...cell.matchAll(/`([^`]+)`/g)].map(([, name = ""]) => name),
-    ),
-  );
-}
-
-/** The glossary leaves the fields of windows to their page. */
-const defined = definedIn("glossary.md").union(definedIn("windows.md"));
+/** Names in the first column of the tables; the glossary leaves the fields of windows to their page. */
+const defined = new Set(
+  ["glossary.md", "windows.md"]
+    .map((page) => readFileSync(join(DOCS, page), "utf8"))
+    .flatMap((text) => [...text.matchAll(/^\| ([^|]+) \|/gm)])
+    .flatMap(([, cell = ""]) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name]) => name)),
+);
 
 /** What people configure and what their scripts read; other answers are explained where their page is. */
 const SCHEMAS = {
