@@ -12,7 +12,6 @@ const ALL = "test/**/*.test.ts";
 const SLOW = [
   "agent/command",
   "bench/backtest",
-  "bench/rollback",
   "charts/admission",
   "charts/alerts",
   "cli/commands",
@@ -22,6 +21,7 @@ const SLOW = [
   "e2e/local",
   "e2e/several-applications",
   "exporter/decide/approval/change-queue",
+  "exporter/decide/rollback/cases",
   "exporter/exporter-process",
   "exporter/plans/plan-source",
   "exporter/serve/keda/call-gate",

@@ -11,7 +11,7 @@ import {
   metricsProtobuf,
 } from "../../test/predictor/sources/otlp/pushed-metrics/otlp-metrics.ts";
 import { zipkinProtobuf } from "../../test/predictor/sources/zipkin/zipkin-spans.ts";
-import type { RealProcess } from "../faults/stage/process.ts";
+import type { RealProcess } from "../stage/process.ts";
 import type { Cost, Target } from "./climb.ts";
 import { enlarged, grown, jsonOf, RawJson } from "./grow.ts";
 import { cpuSecondsOf } from "./stage.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { WORKLOADS_SCHEMA } from "@tradewind/core/contract/workload.ts";
 import { aSpan, protobufRequest } from "../../test/predictor/sources/otlp/messages.ts";
-import { RealProcess } from "../faults/stage/process.ts";
+import { RealProcess } from "../stage/process.ts";
 
 const WINDOW_SECONDS = 3;
 const SERVICES = ["frontend", "geo"];

@@ -1,21 +1,3 @@
-import { readFileSync } from "node:fs";
-
-const USER_HZ = 100;
-
-/** CPU seconds a process has used. */
-export function cpuSecondsOf(pid: number): number {
-  const text = readFileSync(`/proc/${pid}/stat`, "latin1");
-  const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
-  return (Number(fields[11]) + Number(fields[12])) / USER_HZ;
-}
-
-/** The most memory a process ever had resident, bytes. */
-export function peakResidentBytes(pid: number): number {
-  const kib = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "latin1"))?.[1];
-  if (kib === undefined) throw new Error(`process ${pid} has no VmHWM`);
-  return Number(kib) * 1024;
-}
-
 /** Buckets of a histogram in an exposition: upper bound and cumulative count. */
 export function buckets(exposition: string, name: string): [number, number][] {
   const found: [number, number][] = [];

@@ -1,6 +1,5 @@
 /** `npm run -s bench -- agent --json`: what the agent costs on a node of 110 pods, beside node_exporter. */
 import { spawn } from "node:child_process";
-import type { ChildProcess } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
@@ -8,8 +7,9 @@ import { seededRng } from "@tradewind/core/values/rng.ts";
 import { choosePort } from "@tradewind/local/supervise/ports.ts";
 import type { Benchmark, BenchmarkOptions } from "../benchmark.ts";
 import { compileAgent } from "./compile.ts";
-import { asInImage, ROOT } from "../image.ts";
-import { buckets, cpuSecondsOf, peakResidentBytes, quantileBetween } from "./cost.ts";
+import { asInImage, ROOT } from "../stage/image.ts";
+import { cpuSecondsOf, peakBytesOf, RealProcess } from "../stage/process.ts";
+import { buckets, quantileBetween } from "./cost.ts";
 import { SyntheticNode } from "./node.ts";
 
 const PODS = 110;
@@ -30,27 +30,21 @@ interface Phase {
 
 /** A process that is scraped as Prometheus would. */
 interface Scraped {
-  readonly child: ChildProcess;
   readonly pid: number;
   readonly url: string;
+  readonly stop: () => void;
 }
 
 async function startAgent(folder: string, root: string): Promise<Scraped> {
   const args = ["--path.procfs", "proc", "--path.sysfs", "sys", "--path.cgroupfs", "cgroup"].map((part) =>
     part.startsWith("-") ? part : join(root, part),
   );
-  const { env, flags, script } = asInImage("agent");
-  const child = spawn(process.execPath, [...flags, script, "agent", "--listen", "127.0.0.1:0", ...args], {
+  const { addresses, pid, child } = await RealProcess.start("agent", ["--listen", "127.0.0.1:0", ...args], {
+    ...asInImage("agent", folder),
     cwd: folder,
-    env: { ...process.env, ...env },
-    stdio: ["ignore", "pipe", "inherit"],
+    isTied: false,
   });
-  const line = await new Promise<string>((resolve, reject) => {
-    child.stdout.once("data", (data: Buffer) => resolve(data.toString("utf8")));
-    child.once("exit", (code) => reject(new Error(`the agent ended with code ${code} before it was ready`)));
-  });
-  const { addresses } = JSON.parse(line) as { addresses: { http: string } };
-  return { child, pid: Number(child.pid), url: `${addresses.http}/metrics` };
+  return { pid, url: `${addresses["http"] ?? ""}/metrics`, stop: () => child.kill() };
 }
 
 function find(name: string): string | undefined {
@@ -66,7 +60,7 @@ async function startNodeExporter(): Promise<Scraped | undefined> {
   const child = spawn(path, [`--web.listen-address=127.0.0.1:${port}`, "--log.level=error"], {
     stdio: "ignore",
   });
-  return { child, pid: Number(child.pid), url: `http://127.0.0.1:${port}/metrics` };
+  return { pid: Number(child.pid), url: `http://127.0.0.1:${port}/metrics`, stop: () => child.kill() };
 }
 
 async function scrape(url: string): Promise<string> {
@@ -109,7 +103,7 @@ async function measure(run: Run, seconds: number, bursty: boolean): Promise<Phas
   const after = buckets(await scrape(run.agent.url), CYCLE);
   return {
     cpuRatio: cpuSeconds / elapsedSeconds,
-    rssBytesMax: peakResidentBytes(run.agent.pid),
+    rssBytesMax: peakBytesOf(run.agent.pid),
     cycleMsP50: quantileBetween(before, after, 0.5) * 1e3,
     cycleMsP99: quantileBetween(before, after, 0.99) * 1e3,
   };
@@ -145,12 +139,12 @@ async function run({ seed, quick, progress }: BenchmarkOptions): Promise<Record<
         ? null
         : {
             cpuRatio: (cpuSecondsOf(exporter.pid) - exporterBefore) / elapsedSeconds,
-            rssBytesMax: peakResidentBytes(exporter.pid),
+            rssBytesMax: peakBytesOf(exporter.pid),
           };
     return { pods: PODS, containers: PODS * CONTAINERS_PER_POD, steady, bursty, nodeExporter };
   } finally {
-    agent.child.kill();
-    exporter?.child.kill();
+    agent.stop();
+    exporter?.stop();
     node.dispose();
     rmSync(compiled, { recursive: true, force: true });
   }

@@ -2,7 +2,7 @@ import { mean } from "@tradewind/core/values/statistics.ts";
 import { readFileSync, writeFileSync } from "node:fs";
 import type { Actuators } from "@tradewind/simulator/contenders/contender.ts";
 import type { PlantReport } from "./report.ts";
-import type { Estimate } from "./statistics.ts";
+import type { Estimate } from "@tradewind/core/values/estimate.ts";
 
 const marks = (actuators: Actuators): readonly [string, string] => [
   `<!-- course ${actuators}: begin -->`,

@@ -1,8 +1,9 @@
 import type { RunResult } from "@tradewind/simulator/contenders/run.ts";
 import type { Actuators, Parameters } from "@tradewind/simulator/contenders/contender.ts";
 import type { RunDetails } from "./details.ts";
-import { estimate, isOnFront } from "./statistics.ts";
-import type { Estimate } from "./statistics.ts";
+import { estimate } from "@tradewind/core/values/estimate.ts";
+import { isOnFront } from "../statistics.ts";
+import type { Estimate } from "@tradewind/core/values/estimate.ts";
 
 /** One run of one policy on one plant with one seed. */
 export interface Run {

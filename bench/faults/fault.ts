@@ -1,5 +1,5 @@
-import type { StageKind } from "./stage/setting.ts";
-import type { Stage } from "./stage/stage.ts";
+import type { StageKind } from "../stage/setting.ts";
+import type { Stage } from "../stage/stage.ts";
 
 /** Something that goes wrong, and what users may expect meanwhile. */
 export interface Fault {

@@ -1,4 +1,5 @@
-import type { Poll } from "./stage/poll.ts";
+import { percentile } from "../statistics.ts";
+import type { Poll } from "../stage/poll.ts";
 
 /** The answers KEDA got from the beginning of a fault to the end of its recovery. */
 export interface Heard {
@@ -38,7 +39,7 @@ export function judge(heard: Heard): Verdict {
     wrongNumbers: wrong + missed.length,
     scaleDowns,
     unavailableSeconds: (missing.length * SLOT_MS) / 1e3,
-    getMetricsP99Ms: percentile(latencies, 0.99),
+    getMetricsP99Ms: p99Of(latencies),
     firstWrong: first ?? missed[0],
     firstMissing: missing[0],
   };
@@ -115,8 +116,9 @@ function missingSlots(polls: readonly Poll[], heard: Heard): string[] {
 }
 
 /** The q-quantile, nearest rank; null of nothing. */
-function percentile(values: readonly number[], q: number): number | null {
-  const sorted = [...values].sort((a, b) => a - b);
-  const value = sorted[Math.min(sorted.length - 1, Math.ceil(q * sorted.length) - 1)];
-  return value === undefined ? null : Math.round(value * 10) / 10;
+/** The 99th percentile, ms, to a tenth; null without answers. */
+function p99Of(latencies: readonly number[]): number | null {
+  if (latencies.length === 0) return null;
+  const sorted = latencies.toSorted((a, b) => a - b);
+  return Math.round(10 * percentile(sorted, 0.99)) / 10;
 }

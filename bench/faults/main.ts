@@ -3,9 +3,9 @@ import type { Benchmark, BenchmarkOptions } from "../benchmark.ts";
 import type { Fault, FaultRow, SkippedRow } from "./fault.ts";
 import { FAULTS } from "./list.ts";
 import { play } from "./run.ts";
-import { whyNot } from "./stage/setting.ts";
-import type { StageKind } from "./stage/setting.ts";
-import { Stage } from "./stage/stage.ts";
+import { whyNot } from "../stage/setting.ts";
+import type { StageKind } from "../stage/setting.ts";
+import { Stage } from "../stage/stage.ts";
 
 /** About how long a fault takes with its recovery, for the time that is left. */
 const SECONDS_EACH = 16;

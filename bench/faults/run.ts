@@ -2,11 +2,11 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Fault, FaultRow } from "./fault.ts";
 import { judge } from "./judge.ts";
 import type { Verdict } from "./judge.ts";
-import { MAX_REPLICAS } from "./stage/application.ts";
-import { nowOnClock } from "./stage/poll.ts";
-import { lostSince } from "./stage/stored.ts";
-import type { Stored } from "./stage/stored.ts";
-import type { Stage } from "./stage/stage.ts";
+import { MAX_REPLICAS } from "../stage/application.ts";
+import { nowOnClock } from "../stage/poll.ts";
+import { lostSince } from "../stage/stored.ts";
+import type { Stored } from "../stage/stored.ts";
+import type { Stage } from "../stage/stage.ts";
 
 /** Longest wait for all to be as before. */
 const RECOVERY_MS = 12_000;

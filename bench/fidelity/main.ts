@@ -16,7 +16,7 @@ import type { MeasuredCost } from "./local-plant.ts";
 import { realRun } from "./real-run.ts";
 import type { Figures, MeasuredUse, RealSetting } from "./real-run.ts";
 import { COMPARED_POLICIES, simulatedFigures, simulatedPolicy } from "./simulated-run.ts";
-import { kendallTau, relativeError } from "./statistics.ts";
+import { kendallTau, relativeError } from "../statistics.ts";
 
 interface Plan {
   readonly calibrationRates: readonly [slow: number, fast: number];

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { RunReport } from "@tradewind/core/contract/run-report.ts";
 import { HISTORY_FILE } from "@tradewind/predictor/store/history-file.ts";
 import { openHistory } from "@tradewind/predictor/store/read-history.ts";
-import { localPlatform } from "../local-platform.ts";
+import { localPlatform } from "../stage/local-platform.ts";
 
 /** Latencies and throughput of all requests of a run. */
 export interface Figures {

@@ -13,7 +13,7 @@ import type { Plant, World } from "../../simulator/world.ts";
 import { localModel } from "./local-plant.ts";
 import type { MeasuredCost } from "./local-plant.ts";
 import type { Figures, RealSetting } from "./real-run.ts";
-import { mixedQuantile } from "./statistics.ts";
+import { mixedQuantile } from "../statistics.ts";
 
 /** The platform's own timings (`local/actuator/scaled-object.ts`, `local/platform.ts`). */
 const WINDOW_SECONDS = 5;

@@ -1,5 +1,6 @@
-import { mean, median } from "@tradewind/core/values/statistics.ts";
+import { median } from "@tradewind/core/values/statistics.ts";
 import type { Benchmark, BenchmarkOptions } from "../benchmark.ts";
+import { slope } from "../statistics.ts";
 import { replay } from "./run.ts";
 import type { RunFigures } from "./run.ts";
 
@@ -66,11 +67,4 @@ function described(round: Round): string {
 
 function spread(valuesMs: readonly number[]): string {
   return `${median(valuesMs).toFixed(1)} ms (median) to ${Math.max(...valuesMs).toFixed(1)} ms (slowest)`;
-}
-
-/** Least-squares slope through points (x, y). */
-function slope(points: readonly (readonly [number, number])[]): number {
-  const [meanX, meanY] = [mean(points.map(([x]) => x)), mean(points.map(([, y]) => y))];
-  const covariance = points.reduce((sum, [x, y]) => sum + (x - meanX) * (y - meanY), 0);
-  return covariance / points.reduce((sum, [x]) => sum + (x - meanX) ** 2, 0);
 }

@@ -2,16 +2,16 @@
  * `npm run -s bench -- papers --json`: tables of published papers, restated with the policies and applications that the
  * simulator has. All figures are simulated; docs/papers.md says what differs from each paper.
  */
+import { writeFileSync } from "node:fs";
 import { PAPER_PLANTS } from "@tradewind/simulator/course/papers/papers.ts";
 import { PAPER_CONTENDERS, TEACHER, teacherParameters } from "@tradewind/simulator/teacher/distributed.ts";
 import type { Benchmark, BenchmarkOptions } from "../benchmark.ts";
-import { writeBetween } from "../course/document.ts";
 import { runJobs } from "../course/jobs.ts";
 import type { Job } from "../course/jobs.ts";
 import { named, REPORT_SEEDS, wholeNumber } from "../course/main.ts";
 import { parametersFor } from "../course/tuning.ts";
 import { teacherOf } from "../students/short-teacher.ts";
-import { markdownOf, plantsOf, rowsOf } from "./paper.ts";
+import { plantsOf, rowsOf, textsOf } from "./paper.ts";
 import type { DetailedRun, Entrant, Paper } from "./paper.ts";
 import { PAPERS } from "./papers.ts";
 
@@ -75,6 +75,7 @@ async function run(options: BenchmarkOptions): Promise<Record<string, unknown>> 
   const workers = text("workers");
   const write = text("write");
   const results = [];
+  const written: object[] = [];
   let cpuSeconds = 0;
   for (const paper of papers) {
     const count = wholeNumber(text("seeds"), quick ? 1 : (paper.seeds ?? SEEDS));
@@ -87,15 +88,14 @@ async function run(options: BenchmarkOptions): Promise<Record<string, unknown>> 
     cpuSeconds += runs.reduce((sum, each) => sum + each.cpuSeconds, 0);
     const detailed = runs.filter(isDetailed);
     const tables = paper.tables.map((table) => ({ table, rows: rowsOf(paper, table, detailed) }));
-    if (write !== undefined) {
-      const said = `Simulated, ${seeds.length} seeds (${seeds[0]} to ${seeds.at(-1)}); means with 95 % intervals.`;
-      const content = [said, "", ...tables.map(({ rows, table }) => markdownOf(table, rows))].join("\n");
-      writeBetween(
-        write,
-        [`<!-- papers ${paper.name}: begin -->`, `<!-- papers ${paper.name}: end -->`],
-        content,
-      );
-    }
+    written.push({
+      name: paper.name,
+      seeds,
+      tables: tables.map(({ rows, table }) => ({
+        title: table.title,
+        rows: rows.map((row) => textsOf(table, row)),
+      })),
+    });
     results.push({
       name: paper.name,
       seeds,
@@ -104,6 +104,8 @@ async function run(options: BenchmarkOptions): Promise<Record<string, unknown>> 
       runs,
     });
   }
+  if (write !== undefined)
+    writeFileSync(write, `${JSON.stringify({ simulated: true, papers: written }, null, 1)}\n`);
   return { simulated: true, papers: results, cpuSeconds };
 }
 

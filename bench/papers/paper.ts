@@ -2,8 +2,8 @@ import type { Actuators, Parameters } from "@tradewind/simulator/contenders/cont
 import { withInterval } from "../course/document.ts";
 import type { RunDetails } from "../course/details.ts";
 import type { Run } from "../course/report.ts";
-import { estimate } from "../course/statistics.ts";
-import type { Estimate } from "../course/statistics.ts";
+import { estimate } from "@tradewind/core/values/estimate.ts";
+import type { Estimate } from "@tradewind/core/values/estimate.ts";
 
 /** One of the paper's systems, as the simulator has it. */
 export interface Entrant {
@@ -72,21 +72,11 @@ export function rowsOf(paper: Paper, table: TableModel, runs: readonly DetailedR
   });
 }
 
-export function markdownOf(table: TableModel, rows: readonly Row[]): string {
-  const cells = ({ figures, label }: Row): string[] => [
-    label,
-    ...table.columns.map(({ digits, key, scale }) => {
-      const figure = figures[key];
-      return figure === undefined ? "" : withInterval(figure, scale, digits);
-    }),
-  ];
-  const line = (parts: readonly string[]): string => `| ${parts.join(" | ")} |`;
-  return [
-    `**${table.title}**`,
-    "",
-    line(["", ...table.columns.map(({ title }) => title)]),
-    line(["---", ...table.columns.map(() => "--:")]),
-    ...rows.map((row) => line(cells(row))),
-    "",
-  ].join("\n");
+/** The figures of a row by title of the column, with the scale and digits of the column. */
+export function textsOf(table: TableModel, { figures, label }: Row): Record<string, string> {
+  const cells = table.columns.flatMap(({ digits, key, scale, title }) => {
+    const figure = figures[key];
+    return figure === undefined ? [] : [[title, withInterval(figure, scale, digits)] as const];
+  });
+  return { label, ...Object.fromEntries(cells) };
 }

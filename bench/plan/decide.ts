@@ -17,7 +17,7 @@ import { emptyState } from "../../predictor/decide/state.ts";
 import type { NodeLeft } from "../../predictor/nodes/node-room.ts";
 import type { BenchmarkOptions } from "../benchmark.ts";
 import { syntheticApplication } from "./application.ts";
-import { percentile } from "./percentile.ts";
+import { percentile } from "../statistics.ts";
 import { CPU_CORES, windowOf } from "./window.ts";
 
 /** Windows that the models learn from before the one that is decided on: a profile counts as calibrated after three. */

@@ -7,7 +7,7 @@ import { ServedResidual } from "../../predictor/models/residual/residual.ts";
 import type { ResidualModel } from "../../predictor/models/residual/residual-model.ts";
 import type { Benchmark, BenchmarkOptions } from "../benchmark.ts";
 import { measureDecisions } from "./decide.ts";
-import { percentile } from "./percentile.ts";
+import { percentile } from "../statistics.ts";
 
 const SIZES = [40, 1_000, 2_500];
 const UNITS = 6;

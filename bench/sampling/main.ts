@@ -13,9 +13,8 @@
  * - `keptRatio` = (reads of the signal + its share of the guard's reads, 1/14 of one a second) / seconds; for policies
  *   without a guard the share is 0. `samplesRatio` leaves the share out.
  * - `burstRecall`, `delayP95S`: see score.ts; pooled over seeds. Null without bursts.
- * - Rivals are tuned by grid on seeds 1001 and 1002 and one half of the recordings, as the constants of ours were; the synthetic
- *   figures come from other seeds, `half` says which half a recording belongs to. One configuration serves all signals.
- *   `trigger` is our guard, lent to a rival.
+ * - Rivals and the constants of ours were tuned on seeds 1001 and 1002 and one half of the recordings; the synthetic figures come
+ *   from other seeds, `half` says which half a recording belongs to. `trigger` is our guard, lent to a rival.
  */
 import { TradewindError } from "@tradewind/core/values/errors.ts";
 import { parseDurationSeconds } from "@tradewind/core/values/units.ts";
@@ -23,11 +22,9 @@ import type { Benchmark } from "../benchmark.ts";
 import { recordContainers } from "./containers.ts";
 import { controllerCost } from "./cost.ts";
 import { CONTAINERS } from "./node.ts";
-import { ablations, fixedAligned, fixedPolicies, ours, plainDoublings, rivalGrids } from "./policies.ts";
+import { fixedAligned, fixedPolicies, ours, rivals } from "./policies.ts";
 import type { Policy } from "./policies.ts";
 import { dataFolder, recordedTraces, TUNED_RECORDINGS } from "./recorded.ts";
-import { rivalry } from "./rivalry.ts";
-import type { Measured } from "./rivalry.ts";
 import {
   counting,
   GUARD_FLOOR,
@@ -41,11 +38,16 @@ import type { Scene } from "./scenes.ts";
 import { emptyTally, figures, score } from "./score.ts";
 import type { Figures } from "./score.ts";
 import type { Trace } from "./trace.ts";
-import { bestOf, shortfall, TARGETS, worst } from "./tune.ts";
+import { shortfall, TARGETS, worst } from "./targets.ts";
 
-const TUNING_SEEDS = [1001, 1002];
 const SECONDS = 21_600;
 const QUICK_SECONDS = 7_200;
+
+/** A policy and its figures by signal. */
+interface Measured {
+  readonly policy: Policy;
+  readonly by: ReadonlyMap<string, Figures>;
+}
 
 /** Figures of a policy by signal, pooled over the scenes of that signal. */
 function measure(policy: Policy, all: readonly Scene[]): Map<string, Figures> {
@@ -61,21 +63,7 @@ function measure(policy: Policy, all: readonly Scene[]): Map<string, Figures> {
 }
 
 const isStructured = ({ trace }: Scene): boolean => trace.structured;
-const isBlind = (name: string): boolean => name.endsWith("blind guard");
 const isTuned = (name: string): boolean => TUNED_RECORDINGS.has(name) || name.endsWith("tuning half");
-
-function tuned(
-  grids: readonly Policy[][],
-  all: readonly Scene[],
-  progress: (text: string) => void,
-): Policy[] {
-  return grids.map((grid) => {
-    progress(
-      `sampling: tuning ${grid[0]?.name ?? ""}, ${grid.length} configurations on ${all.length} scenes`,
-    );
-    return bestOf(grid.map((policy) => ({ policy, worst: worst([...measure(policy, all).values()]) })));
-  });
-}
 
 interface Groups {
   readonly classic: readonly Scene[];
@@ -98,13 +86,6 @@ function reported(
     noisy: noisyScenes(seeds, seconds),
     serving: file === undefined ? [] : servingScenes(file),
   };
-}
-
-function tuningScenes(quick: boolean, recorded: readonly Trace[]): Scene[] {
-  const seconds = quick ? QUICK_SECONDS : SECONDS;
-  const longest = Math.max(...recorded.map(({ rates }) => rates.length));
-  const played = scenes(TUNING_SEEDS, longest, () => recorded.filter(({ name }) => isTuned(name)));
-  return [...syntheticScenes(TUNING_SEEDS, seconds), ...noisyScenes(TUNING_SEEDS, seconds), ...played];
 }
 
 function namesOf(all: readonly Scene[]): string[] {
@@ -139,8 +120,7 @@ export const benchmark: Benchmark = {
       await recordContainers(file, parseDurationSeconds(values["record"]));
     }
     const recorded = recordedTraces(dataFolder(), TOLERANCE);
-    const rivals = tuned(rivalGrids(), tuningScenes(quick, recorded).filter(isStructured), progress);
-    const policies = [...fixedPolicies(), fixedAligned(), ...plainDoublings(), ...rivals, ours()];
+    const policies = [...fixedPolicies(), fixedAligned(), ...rivals(), ours()];
     const groups = reported(seed, quick, recorded, file);
     const all = [...groups.classic, ...groups.noisy, ...groups.serving];
     progress(`sampling: ${policies.length} policies on ${all.length} scenes`);
@@ -148,9 +128,6 @@ export const benchmark: Benchmark = {
     const structured = namesOf(groups.classic.filter(isStructured));
     const unseen = namesOf(all).filter((name) => !isTuned(name));
     const overall = overallOf(measured, structured);
-    progress("sampling: ablations, on the tuning half");
-    const tuning = tuningScenes(quick, recorded);
-    const left = [ours(), ...ablations()].map((policy) => ({ policy, by: measure(policy, tuning) }));
     return {
       tolerance: TOLERANCE,
       targets: TARGETS,
@@ -162,12 +139,6 @@ export const benchmark: Benchmark = {
       servingContainers: groups.serving.length,
       overall,
       windows: overallOf(measured, unseen),
-      rivalry: rivalry(measured, unseen),
-      ablations: overallOf(
-        left,
-        namesOf(tuning).filter((name) => !isBlind(name)),
-      ),
-      blindGuard: overallOf(left, namesOf(tuning).filter(isBlind)),
       ours: worstOf(overall, "ours"),
       controller: controllerCost(seed),
     };

@@ -1,4 +1,3 @@
-import type { Terms } from "../../agent/sampling/learn.ts";
 import { Sampler } from "../../agent/sampling/sampler.ts";
 import { CHANNEL, NONE } from "../../agent/sampling/signal.ts";
 import { totalAt } from "./trace.ts";
@@ -22,10 +21,9 @@ export function runOurs(options: {
   readonly alarms: Float64Array;
   readonly tolerance: number;
   readonly seed: number;
-  readonly terms?: Partial<Terms>;
 }): number[] {
-  const { total, alarms, tolerance, terms } = options;
-  const sampler = new Sampler({ capacity: 1, ...(terms === undefined ? {} : { terms }) });
+  const { total, alarms, tolerance } = options;
+  const sampler = new Sampler({ capacity: 1 });
   sampler.align(-LEAD_MS);
   const id = sampler.add({ kind: "counter", tolerance, channels: CHANNEL.cpu }, 0);
   const times: number[] = [];

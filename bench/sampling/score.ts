@@ -1,3 +1,4 @@
+import { percentile } from "../statistics.ts";
 import { totalAt } from "./trace.ts";
 import type { Episode, Trace } from "./trace.ts";
 import { WINDOW_SECONDS, windowMeans } from "./windows.ts";
@@ -136,11 +137,7 @@ function scoreWindows(tally: Tally, total: Float64Array, reads: Reads, tolerance
 
 function blockQuantile(means: WindowMeans, which: keyof WindowMeans, from: number, count: number): number {
   const block = means[which].slice(from, from + count);
-  return block.some(Number.isNaN) ? Number.NaN : (quantile(block.sort(), QUANTILE) ?? Number.NaN);
-}
-
-function quantile(sorted: ArrayLike<number>, share: number): number | undefined {
-  return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)];
+  return block.some(Number.isNaN) ? Number.NaN : percentile(block.sort(), QUANTILE);
 }
 
 /** The figures of one policy on one signal; null where there was no burst to see. */
@@ -164,13 +161,15 @@ export function figures(tally: Tally): Figures {
     samplesRatio: tally.reads / tally.seconds,
     offByEpsRatio: tally.off / Math.max(1, tally.known),
     burstRecall: tally.episodes === 0 ? null : tally.seen / tally.episodes,
-    delayP95S: quantile(delays, 0.95) ?? null,
+    delayP95S: delays.length === 0 ? null : percentile(delays, 0.95),
     offWindowsRatio: tally.offWindows / Math.max(1, tally.windows),
     windowErrorP95Eps:
-      quantile(
-        tally.windowErrors.toSorted((a, b) => a - b),
-        0.95,
-      ) ?? 0,
+      tally.windowErrors.length === 0
+        ? 0
+        : percentile(
+            tally.windowErrors.toSorted((a, b) => a - b),
+            0.95,
+          ),
     offQuantilesRatio: tally.offQuantiles / Math.max(1, tally.quantiles),
   };
 }

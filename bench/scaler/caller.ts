@@ -13,11 +13,12 @@ const WINDOW_UPDATE = 0x8;
 const END_STREAM = 0x1;
 const ACK = 0x1;
 const END_HEADERS = 0x4;
-const MAX_CONCURRENT_STREAMS = 0x3;
-const SETTING_BYTES = 6;
 
 export const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "latin1");
 const FRAME_HEADER_BYTES = 9;
+/** Of SETTINGS: how many calls may be open at once. */
+const MAX_CONCURRENT_STREAMS = 0x3;
+const SETTING_BYTES = 6;
 /** A message's own header in gRPC: whether it is compressed, and its length. */
 const MESSAGE_HEADER_BYTES = 5;
 const FIRST_WINDOW_BYTES = 65_535;
@@ -40,10 +41,10 @@ export class Caller {
   private readonly sentMs = new Float64Array(MAX_OPEN_CALLS);
   private readonly hasMessage = new Uint8Array(MAX_OPEN_CALLS);
   private readonly unsent: { readonly stream: number; readonly message: Buffer }[] = [];
-  /** Calls that the server has no stream for yet, with when they began. */
-  private readonly waiting: { readonly message: Buffer; readonly beganMs: number }[] = [];
-  private mostStreams = MAX_OPEN_CALLS;
-  private openStreams = 0;
+  /** Calls that wait until fewer are open, and since when. */
+  private readonly waiting: { readonly sinceMs: number; readonly message: Buffer }[] = [];
+  private openCalls = 0;
+  private mostOpenCalls = Number.POSITIVE_INFINITY;
   private nextStream = 1;
   private windowBytes = FIRST_WINDOW_BYTES;
   private unread: Buffer = Buffer.alloc(0);
@@ -71,13 +72,12 @@ export class Caller {
   }
 
   /**
-   * Makes a call with this message, see {@link messageOf}. Its time begins now, also when the server has to take what was
-   * sent before first, or allows no stream more.
+   * Makes a call with this message, see {@link messageOf}. Its time begins now, also when it has to wait for its turn among the calls
+   * that the server allows at once, or for the server to take what was sent before.
    */
   call(message: Buffer): void {
-    const beganMs = performance.now();
-    if (this.openStreams < this.mostStreams) this.send(message, beganMs);
-    else this.waiting.push({ message, beganMs });
+    this.waiting.push({ sinceMs: performance.now(), message });
+    this.beginCalls();
   }
 
   close(): void {
@@ -85,25 +85,26 @@ export class Caller {
     this.socket.destroy();
   }
 
-  private send(message: Buffer, beganMs: number): void {
+  private beginCalls(): void {
+    while (this.openCalls < this.mostOpenCalls) {
+      const next = this.waiting.shift();
+      if (next === undefined) return;
+      this.begin(next.message, next.sinceMs);
+    }
+  }
+
+  private begin(message: Buffer, sinceMs: number): void {
+    this.openCalls += 1;
     const stream = this.nextStream;
     this.nextStream += 2;
-    this.openStreams += 1;
     this.hasMessage[slotOf(stream)] = 0;
-    this.sentMs[slotOf(stream)] = beganMs;
+    this.sentMs[slotOf(stream)] = sinceMs;
     this.socket.cork();
     this.socket.write(frameHeader(HEADERS, END_HEADERS, stream, this.headers.length));
     this.socket.write(this.headers);
     this.unsent.push({ stream, message });
     this.sendMessages();
     this.socket.uncork();
-  }
-
-  private end(latencyMs: number, failed: boolean): void {
-    this.openStreams -= 1;
-    const next = this.openStreams < this.mostStreams ? this.waiting.shift() : undefined;
-    if (next) this.send(next.message, next.beganMs);
-    this.onAnswer(latencyMs, failed);
   }
 
   /** Sends the messages that the connection's window has room for, oldest first. */
@@ -132,11 +133,7 @@ export class Caller {
   }
 
   private take(type: number, flags: number, stream: number, payload: Buffer): void {
-    if (type === SETTINGS && (flags & ACK) === 0) {
-      for (let at = 0; at + SETTING_BYTES <= payload.length; at += SETTING_BYTES)
-        if (payload.readUInt16BE(at) === MAX_CONCURRENT_STREAMS) this.mostStreams = payload.readUInt32BE(at + 2);
-      this.socket.write(frame(SETTINGS, ACK, 0));
-    }
+    if (type === SETTINGS && (flags & ACK) === 0) this.obey(payload);
     if (type === PING && (flags & ACK) === 0) this.socket.write(frame(PING, ACK, 0, payload));
     if (type === WINDOW_UPDATE && stream === 0) {
       this.windowBytes += payload.readUInt32BE(0);
@@ -149,6 +146,20 @@ export class Caller {
       const slot = slotOf(stream);
       this.end(performance.now() - (this.sentMs[slot] ?? Number.NaN), this.hasMessage[slot] === 0);
     }
+  }
+
+  private end(latencyMs: number, failed: boolean): void {
+    this.openCalls -= 1;
+    this.onAnswer(latencyMs, failed);
+    this.beginCalls();
+  }
+
+  private obey(settings: Buffer): void {
+    for (let at = 0; at + SETTING_BYTES <= settings.length; at += SETTING_BYTES) {
+      if (settings.readUInt16BE(at) === MAX_CONCURRENT_STREAMS)
+        this.mostOpenCalls = settings.readUInt32BE(at + 2);
+    }
+    this.socket.write(frame(SETTINGS, ACK, 0));
   }
 }
 

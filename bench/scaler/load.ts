@@ -8,6 +8,7 @@ import { loadSync } from "@grpc/proto-loader";
 import type { MethodDefinition } from "@grpc/proto-loader";
 import { z } from "zod";
 import { seededRng } from "@tradewind/core/values/rng.ts";
+import { percentile } from "../statistics.ts";
 import { Caller, messageOf } from "./caller.ts";
 import { NAMESPACE, serviceName } from "./plan.ts";
 
@@ -105,7 +106,7 @@ if (job.inFlight !== undefined)
 const seconds = (performance.now() - startedMs) / 1e3;
 if (answered > MAX_CALLS) throw new Error(`more than ${MAX_CALLS} calls`);
 const sorted = latenciesMs.subarray(0, answered).sort();
-const at = (quantile: number): number => sorted[Math.floor(quantile * (sorted.length - 1))] ?? Number.NaN;
+const at = (share: number): number => percentile(sorted, share);
 const result = { calls: sorted.length, failed, seconds, p50Ms: at(0.5), p99Ms: at(0.99), maxMs: at(1) };
 process.stdout.write(`${JSON.stringify(result)}\n`);
 caller.close();

@@ -1,5 +1,4 @@
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -8,7 +7,7 @@ import { join } from "node:path";
 import { describeError } from "@tradewind/core/values/errors.ts";
 import type { Benchmark, BenchmarkOptions } from "../benchmark.ts";
 import { planFor } from "./plan.ts";
-import { load, startExporterProcess } from "./scaler-process.ts";
+import { hasDecided, load, scrape, startScaler } from "./scaler-process.ts";
 import type { LoadResult } from "./scaler-process.ts";
 
 const OBJECTS = 5_000;
@@ -18,8 +17,6 @@ const CALLS_IN_FLIGHT = 64;
 const PLAN_EVERY_MS = 15_000;
 /** As Prometheus does in many clusters. */
 const SCRAPE_EVERY_MS = 15_000;
-/** Linux counts CPU time in hundredths of a second for user space. */
-const CLOCK_TICKS_PER_SECOND = 100;
 
 /**
  * A real exporter process with state on disk, a predictor that plans 5,000 services anew every 15 s, a scrape of all their
@@ -42,15 +39,15 @@ async function run({ seed, quick, progress }: BenchmarkOptions): Promise<Record<
   undo.defer(() => rm(state, { recursive: true, force: true }));
   const predictor = await servePlans(seed);
   undo.defer(predictor.stop);
-  const exporter = await startExporterProcess(predictor.url, state);
-  undo.defer(exporter.stop);
-  await exporter.decided(OBJECTS);
+  const scaler = await startScaler(predictor.url, state);
+  undo.defer(async () => scaler.kill("SIGTERM"));
+  await hasDecided(scaler, OBJECTS);
   const scrapes = setInterval(() => {
-    exporter.scrapeBytes().catch((error: unknown) => progress(`a scrape failed: ${describeError(error)}`));
+    scrape(scaler).catch((error: unknown) => progress(`a scrape failed: ${describeError(error)}`));
   }, SCRAPE_EVERY_MS);
   undo.defer(() => clearInterval(scrapes));
 
-  const job = { address: exporter.grpc, objects: OBJECTS, seed };
+  const job = { address: scaler.addresses["grpc"], objects: OBJECTS, seed };
   progress(`steady: ${STEADY_PER_SECOND} GetMetrics per second for ${steadySeconds} s`);
   const steady = await load(
     { ...job, seconds: steadySeconds, perSecond: STEADY_PER_SECOND },
@@ -60,9 +57,9 @@ async function run({ seed, quick, progress }: BenchmarkOptions): Promise<Record<
   progress(`full: ${CALLS_IN_FLIGHT} calls in flight for ${fullSeconds} s`);
   let cpuAtStart = 0;
   const full = await load({ ...job, seconds: fullSeconds, inFlight: CALLS_IN_FLIGHT }, () => {
-    cpuAtStart = cpuSeconds(exporter.pid);
+    cpuAtStart = scaler.cpuSeconds();
   });
-  const cpu = cpuSeconds(exporter.pid) - cpuAtStart;
+  const cpu = scaler.cpuSeconds() - cpuAtStart;
   progress(`  ${describe(full)}, ${cpu.toFixed(1)} s of CPU`);
   const failed = steady.failed + full.failed;
   if (failed > 0) throw new Error(`${failed} calls failed: the figures would say nothing`);
@@ -72,7 +69,7 @@ async function run({ seed, quick, progress }: BenchmarkOptions): Promise<Record<
     p50Ms: round(steady.p50Ms),
     p99Ms: round(steady.p99Ms),
     rpcPerSecondPerCore: Math.round(full.calls / cpu),
-    rssBytes: peakResidentBytes(exporter.pid),
+    rssBytes: scaler.peakBytes(),
   };
 }
 
@@ -107,16 +104,4 @@ async function servePlans(seed: number): Promise<{ url: string; stop: () => Prom
       server.closeAllConnections();
     },
   };
-}
-
-function cpuSeconds(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
-    .replace(/^.*\) /s, "")
-    .split(" ");
-  return (Number(fields[11]) + Number(fields[12])) / CLOCK_TICKS_PER_SECOND;
-}
-
-function peakResidentBytes(pid: number): number {
-  const [, kibibytes] = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
-  return Number(kibibytes) * 1024;
 }

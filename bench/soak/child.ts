@@ -1,12 +1,8 @@
-import { spawn } from "node:child_process";
-import type { ChildProcess } from "node:child_process";
-import { once } from "node:events";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
-import { createInterface } from "node:readline";
-import { asInImage, ROOT } from "../image.ts";
-import { trendOf } from "../trend.ts";
-import type { Sample, Trend } from "../trend.ts";
+import { readdirSync } from "node:fs";
+import { asInImage } from "../stage/image.ts";
+import { RealProcess } from "../stage/process.ts";
+import { trendOf } from "../statistics.ts";
+import type { Sample, Trend } from "../statistics.ts";
 
 export interface ChildOptions {
   readonly name: string;
@@ -33,7 +29,6 @@ interface Life {
   readonly descriptors: Sample[];
 }
 
-const STOP_MS = 10_000;
 /** Messages told apart. */
 const MOST_MESSAGES = 20;
 
@@ -43,7 +38,7 @@ export class Child {
   private readonly options: ChildOptions;
   private readonly lives: Life[] = [];
   private readonly errors = new Map<string, number>();
-  private process: ChildProcess | undefined;
+  private process: RealProcess | undefined;
   private deaths = 0;
 
   constructor(options: ChildOptions) {
@@ -53,56 +48,37 @@ export class Child {
 
   /** Starts it and waits until it is ready. */
   async start(): Promise<void> {
-    const { command, name } = this.options;
-    const { env, flags, script } = asInImage(command);
-    const args = Object.entries({ "log-level": "error", ...this.options.flags }).flatMap(([flag, value]) =>
+    const { command, flags } = this.options;
+    const args = Object.entries({ "log-level": "error", ...flags }).flatMap(([flag, value]) =>
       value === "" ? [`--${flag}`] : [`--${flag}`, value],
     );
-    const path = [script, script.replace(/\.js$/, ".ts")].find((each) => existsSync(join(ROOT, each)));
-    const child = spawn(process.execPath, [...flags, join(ROOT, path ?? script), command, ...args], {
-      env: { ...process.env, ...env },
-      stdio: ["ignore", "pipe", "pipe", "ipc"],
-    });
-    this.process = child;
+    const onLine = (line: string): void => this.noteLine(line);
+    const started = await RealProcess.start(command, args, { ...asInImage(command), onLine });
+    this.process = started;
     this.lives.push({ rss: [], descriptors: [] });
-    child.once("exit", () => {
-      if (this.process !== child) return;
+    started.child.once("exit", () => {
+      if (this.process !== started) return;
       this.process = undefined;
       this.deaths += 1;
     });
-    for (const stream of [child.stdout, child.stderr]) {
-      if (stream !== null) createInterface({ input: stream }).on("line", (line) => this.noteLine(line));
-    }
-    const ready = once(child.stdout ?? child, "data");
-    const ended = once(child, "close").then(() => {
-      throw new Error(`${name} ended before it was ready: ${[...this.errors.keys()].join("; ")}`);
-    });
-    await Promise.race([ready, ended]);
-    ended.catch(() => undefined);
   }
 
   /** Ends it: at once by SIGKILL, or as it is asked to by SIGTERM. */
   async stop(signal: "SIGKILL" | "SIGTERM"): Promise<void> {
-    const child = this.process;
+    const ending = this.process;
     this.process = undefined;
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
-    const ended = once(child, "exit");
-    child.kill(signal);
-    const timer = setTimeout(() => child.kill("SIGKILL"), STOP_MS);
-    await ended;
-    clearTimeout(timer);
+    await ending?.kill(signal);
   }
 
   /** Notes what it uses now. */
   sample(atSeconds: number): void {
     const life = this.lives.at(-1);
-    const pid = this.process?.pid;
-    if (life === undefined || pid === undefined) return;
+    const running = this.process;
+    if (life === undefined || running === undefined) return;
     try {
-      const kib = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "latin1"))?.[1];
-      if (kib === undefined) return;
-      life.rss.push({ atSeconds, value: 1_024 * Number(kib) });
-      life.descriptors.push({ atSeconds, value: readdirSync(`/proc/${pid}/fd`).length });
+      const descriptors = readdirSync(`/proc/${running.pid}/fd`).length;
+      life.rss.push({ atSeconds, value: running.residentBytes() });
+      life.descriptors.push({ atSeconds, value: descriptors });
     } catch {
       // It ended meanwhile.
     }
@@ -135,7 +111,6 @@ export class Child {
   }
 
   private noteLine(line: string): void {
-    if (line.includes('"ready":true')) return;
     const message = /"msg":"([^"]+)"/.exec(line)?.[1] ?? line.slice(0, 200);
     if (!this.errors.has(message) && this.errors.size >= MOST_MESSAGES) return;
     this.errors.set(message, (this.errors.get(message) ?? 0) + 1);

@@ -1,8 +1,8 @@
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { trendOf } from "../trend.ts";
-import type { Sample, Trend } from "../trend.ts";
+import { trendOf } from "../statistics.ts";
+import type { Sample, Trend } from "../statistics.ts";
 
 /** What lies in a state directory and its history, over time. */
 export class StateSamples {

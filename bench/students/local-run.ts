@@ -5,7 +5,7 @@ import type { RunReport } from "@tradewind/core/contract/run-report.ts";
 import { shippedTrace } from "@tradewind/local/load/trace.ts";
 import type { RateTrace } from "@tradewind/local/load/trace.ts";
 import { phasesOf } from "@tradewind/local/load/phases.ts";
-import { localPlatform } from "../local-platform.ts";
+import { localPlatform } from "../stage/local-platform.ts";
 
 /** 46 s of calm load, which are the run's first phase and nine windows, and the five minutes after the kill. */
 export const SECONDS = 345;

@@ -21,7 +21,7 @@ import { z } from "zod";
 import type { Benchmark, BenchmarkOptions } from "../benchmark.ts";
 import { localRun, SECONDS } from "./local-run.ts";
 import type { LocalOutcome } from "./local-run.ts";
-import { estimate } from "../course/statistics.ts";
+import { estimate } from "@tradewind/core/values/estimate.ts";
 import { teacherOf } from "./short-teacher.ts";
 
 /** Seeds that were looked at while the students were made are below this. */

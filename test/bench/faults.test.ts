@@ -5,7 +5,7 @@ import { parse } from "yaml";
 import { judge } from "../../bench/faults/judge.ts";
 import type { Heard } from "../../bench/faults/judge.ts";
 import { FAULTS } from "../../bench/faults/list.ts";
-import type { Poll } from "../../bench/faults/stage/poll.ts";
+import type { Poll } from "../../bench/stage/poll.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 const read = (path: string): string => readFileSync(join(ROOT, path), "utf8");

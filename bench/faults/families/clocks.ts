@@ -1,5 +1,5 @@
 import type { Fault } from "../fault.ts";
-import type { Pod } from "../stage/setting.ts";
+import type { Pod } from "../../stage/setting.ts";
 
 /** As elsewhere, and the time in which an exporter takes the other predictor's plan. */
 const GROWS_WITHIN = 12;

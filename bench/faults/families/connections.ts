@@ -1,8 +1,8 @@
 import { frame, headerBlock, PREFACE } from "../../scaler/caller.ts";
 import type { Fault } from "../fault.ts";
-import { PODS } from "../stage/setting.ts";
-import type { Stage } from "../stage/stage.ts";
-import { hostPort, Stranger } from "../stage/stranger.ts";
+import { PODS } from "../../stage/setting.ts";
+import type { Stage } from "../../stage/stage.ts";
+import { hostPort, Stranger } from "../../stage/stranger.ts";
 
 const SECONDS = 8;
 const HEADERS = 1;

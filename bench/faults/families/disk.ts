@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import type { Fault } from "../fault.ts";
-import type { Part } from "../stage/setting.ts";
-import type { Stage } from "../stage/stage.ts";
+import type { Part } from "../../stage/setting.ts";
+import type { Stage } from "../../stage/stage.ts";
 
 const run = promisify(execFile);
 const PARTS: readonly Part[] = ["predictor", "exporter"];

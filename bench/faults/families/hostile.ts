@@ -1,8 +1,8 @@
 import { gzipSync } from "node:zlib";
 import type { Fault } from "../fault.ts";
 import { aSpan, protobufRequest } from "../../../test/predictor/sources/otlp/messages.ts";
-import { PODS } from "../stage/setting.ts";
-import type { Stage } from "../stage/stage.ts";
+import { PODS } from "../../stage/setting.ts";
+import type { Stage } from "../../stage/stage.ts";
 
 const NAMES = 6_000;
 const NAMES_AT_ONCE = 200;

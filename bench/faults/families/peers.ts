@@ -2,9 +2,9 @@ import { ENVELOPE_HEADER, hashOf, seal } from "../../../predictor/sources/peers/
 import { PEER_PATH } from "../../../predictor/sources/peers/link.ts";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Fault } from "../fault.ts";
-import { PODS } from "../stage/setting.ts";
-import type { Pod } from "../stage/setting.ts";
-import type { Stage } from "../stage/stage.ts";
+import { PODS } from "../../stage/setting.ts";
+import type { Pod } from "../../stage/setting.ts";
+import type { Stage } from "../../stage/stage.ts";
 
 /** The name is resolved every 5 s. */
 const RESOLVED_MS = 6_000;

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Fault } from "../fault.ts";
-import { PODS } from "../stage/setting.ts";
-import type { Part, Pod } from "../stage/setting.ts";
-import type { Stage } from "../stage/stage.ts";
+import { PODS } from "../../stage/setting.ts";
+import type { Part, Pod } from "../../stage/setting.ts";
+import type { Stage } from "../../stage/stage.ts";
 
 const SECONDS = 8;
 /** One more replica within so many windows of 2 s: two that miss, a plan and a poll. */

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Fault } from "../fault.ts";
-import { replaceFile, workloadsText } from "../stage/application.ts";
+import { replaceFile, workloadsText } from "../../stage/application.ts";
 
 const SECONDS = 8;
 const GROWS_WITHIN = 9;

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { Run } from "../../../bench/course/report.ts";
 import { reportOf } from "../../../bench/course/report.ts";
-import { estimate, isOnFront } from "../../../bench/course/statistics.ts";
+import { estimate } from "@tradewind/core/values/estimate.ts";
+import { isOnFront } from "../../../bench/statistics.ts";
 import { summary } from "../../../bench/course/document.ts";
 import { chooseBest, GRID_SIZE, parametersFor, scoreOf, tuningJobs } from "../../../bench/course/tuning.ts";
 import type { Tuned, TunedFile } from "../../../bench/course/tuning.ts";

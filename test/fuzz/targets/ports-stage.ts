@@ -4,7 +4,7 @@ import { connect } from "node:net";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { RealProcess } from "../../../bench/faults/stage/process.ts";
+import { RealProcess } from "../../../bench/stage/process.ts";
 import { describeError } from "@tradewind/core/values/errors.ts";
 import { WireClient } from "../../exporter/serve/keda/wire-client.ts";
 import { planOf, wishOf } from "../../exporter/wish.ts";

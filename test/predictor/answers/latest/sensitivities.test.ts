@@ -118,12 +118,12 @@ describe("a predictor that decides without live models", () => {
   });
 });
 
-describe("docs/decide.md", () => {
+describe("docs/sensitivities.md", () => {
   it("explains every sensitivity metric", () => {
     const registry = new Registry();
     const last = new LastSensitivities(() => 0);
     registerSensitivityMetrics(registry, { last, log: createLog("test", "silent") });
-    const text = readFileSync(new URL("../../../../docs/decide.md", import.meta.url), "utf8");
+    const text = readFileSync(new URL("../../../../docs/sensitivities.md", import.meta.url), "utf8");
     const names = registry.getMetricsAsArray().map(({ name }) => name);
     expect(names).toHaveLength(7);
     for (const name of names) expect(text).toContain(`\`${name}\``);

@@ -1,6 +1,6 @@
 import { seededRng, standardNormal } from "@tradewind/core/values/rng.ts";
 import { describe, expect, it } from "vitest";
-import { theilSen, trendOf } from "../../bench/trend.ts";
+import { kendallTau, mixedQuantile, percentile, slope, theilSen, trendOf } from "../../bench/statistics.ts";
 
 const at = (values: readonly number[]): { atSeconds: number; value: number }[] =>
   values.map((value, atSeconds) => ({ atSeconds, value }));
@@ -51,5 +51,64 @@ describe("a trend", () => {
 
   it("says nothing of no samples", () => {
     expect(trendOf([]).first).toBeNaN();
+  });
+});
+
+/** Exponential latencies with this mean. */
+const exponential = (count: number, meanSeconds: number) => ({
+  count,
+  quantileSeconds: (quantile: number) => -Math.log1p(-Math.min(quantile, 1 - 1e-9)) * meanSeconds,
+});
+
+describe("mixedQuantile", () => {
+  it("is the quantile of one group alone", () => {
+    expect(mixedQuantile([exponential(10, 1)], 0.5)).toBeCloseTo(Math.LN2, 2);
+  });
+
+  it("lies where the groups together have the share below", () => {
+    const both = [exponential(100, 1), exponential(300, 0.1)];
+    const at = mixedQuantile(both, 0.95);
+    const share = 0.25 * (1 - Math.exp(-at)) + 0.75 * (1 - Math.exp(-at / 0.1));
+    expect(share).toBeCloseTo(0.95, 2);
+  });
+
+  it("is 0 without requests", () => {
+    expect(mixedQuantile([exponential(0, 1)], 0.5)).toBe(0);
+  });
+});
+
+describe("kendallTau", () => {
+  it("tells the same order from the opposite one", () => {
+    expect(kendallTau([1, 2, 3, 4], [10, 20, 30, 40])).toBe(1);
+    expect(kendallTau([1, 2, 3, 4], [4, 3, 2, 1])).toBe(-1);
+  });
+
+  it("counts one pair in another order: (5 - 1) / 6", () => {
+    expect(kendallTau([1, 2, 3, 4], [1, 2, 4, 3])).toBeCloseTo(4 / 6, 12);
+  });
+
+  it("has no opinion where everything is tied", () => {
+    expect(kendallTau([1, 1], [1, 2])).toBe(0);
+  });
+});
+
+describe("percentile", () => {
+  it("is the least value that the share does not exceed", () => {
+    expect(percentile([1, 2, 3, 4], 0.5)).toBe(2);
+    expect(percentile([1, 2, 3, 4], 0.51)).toBe(3);
+    expect(percentile([1, 2, 3, 4], 1)).toBe(4);
+    expect(percentile([], 0.5)).toBeNaN();
+  });
+});
+
+describe("slope", () => {
+  it("fits a line by least squares", () => {
+    expect(
+      slope([
+        [0, 1],
+        [1, 3],
+        [2, 5],
+      ]),
+    ).toBeCloseTo(2, 12);
   });
 });

@@ -1,10 +1,10 @@
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { parseJsonWith } from "@tradewind/core/values/config.ts";
 import { RunReport } from "@tradewind/core/contract/run-report.ts";
 
-const CLI = join(dirname(import.meta.dirname), "cli", "main.ts");
+const CLI = join(import.meta.dirname, "..", "..", "cli", "main.ts");
 /** Of what a run says on standard error the last so many characters are told where it fails. */
 const MOST_SAID = 2_000;
 

@@ -4,11 +4,11 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { parseReadyLine } from "../../../local/supervise/ready-line.ts";
+import { parseReadyLine } from "../../local/supervise/ready-line.ts";
 
-const PROGRAM = fileURLToPath(new URL("../../../cli/main.ts", import.meta.url));
+const PROGRAM = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
 const READY_MS = 60_000;
-const STOP_MS = 5_000;
+const STOP_MS = 10_000;
 const TAIL_LINES = 20;
 const CLOCK_TICKS_PER_SECOND = 100;
 
@@ -16,6 +16,15 @@ export interface ProcessOptions {
   /** Put before the program, for example `["prlimit", "--nofile=64"]`. */
   readonly wrapper?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  /** Of Node.js. */
+  readonly flags?: readonly string[];
+  /** Script; default the command's source. */
+  readonly program?: string;
+  readonly cwd?: string;
+  /** Whether it ends with the one that started it, see cli/main.ts; default true. The channel for that takes memory, which images do not have. */
+  readonly isTied?: boolean;
+  /** Gets every line that it says, but the one that says it is ready. */
+  readonly onLine?: (line: string) => void;
 }
 
 /** A process of Tradewind as users run it: `tradewind COMMAND …`. */
@@ -36,12 +45,13 @@ export class RealProcess {
   static async start(
     command: string,
     args: readonly string[],
-    { env = {}, wrapper = [] }: ProcessOptions = {},
+    options: ProcessOptions = {},
   ): Promise<RealProcess> {
-    const [program, ...before] = [...wrapper, process.execPath];
-    const child = spawn(program, [...before, PROGRAM, command, ...args], {
-      // It ends with the one that started it, see cli/main.ts.
-      stdio: ["ignore", "pipe", "pipe", "ipc"],
+    const { cwd, env = {}, flags = [], isTied = true, onLine, program = PROGRAM, wrapper = [] } = options;
+    const [file, ...before] = [...wrapper, process.execPath];
+    const child = spawn(file, [...before, ...flags, program, command, ...args], {
+      ...(cwd !== undefined && { cwd }),
+      stdio: ["ignore", "pipe", "pipe", ...(isTied ? (["ipc"] as const) : [])],
       env: { ...process.env, NODE_ENV: "production", ...env },
     });
     const { stderr, stdout } = child;
@@ -50,13 +60,15 @@ export class RealProcess {
     const tail: string[] = [];
     createInterface(stderr).on("line", (line) => {
       if (tail.push(line) > TAIL_LINES) tail.shift();
+      onLine?.(line);
     });
     const ready = Promise.withResolvers<Record<string, string>>();
     const fail = (why: string): void =>
       ready.reject(new Error(`${command} ${why}: ${tail.join("\n") || "it said nothing"}`));
     createInterface(stdout).on("line", (line) => {
       const parsed = parseReadyLine(line);
-      if (parsed !== undefined) ready.resolve(parsed.addresses);
+      if (parsed === undefined) onLine?.(line);
+      else ready.resolve(parsed.addresses);
     });
     child.once("exit", (code, signal) => fail(`ended with ${code ?? signal ?? ""}`));
     child.once("error", (error) => fail(`cannot be started (${error.message})`));
@@ -102,31 +114,38 @@ export class RealProcess {
 
   /** Resident memory now, bytes; 0 once it is gone. */
   residentBytes(): number {
-    return 1_024 * this.status(/VmRSS:\s+(\d+) kB/);
+    return 1_024 * numberIn(statusOf(this.pid), /VmRSS:\s+(\d+) kB/);
   }
 
   /** Most resident memory so far, bytes. */
   peakBytes(): number {
-    return 1_024 * this.status(/VmHWM:\s+(\d+) kB/);
+    return peakBytesOf(this.pid);
   }
 
   /** CPU seconds so far, user and system. */
   cpuSeconds(): number {
-    const fields = this.read("stat")
-      .replace(/^.*\) /s, "")
-      .split(" ");
-    return (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) / CLOCK_TICKS_PER_SECOND;
+    return cpuSecondsOf(this.pid);
   }
+}
 
-  private status(pattern: RegExp): number {
-    return Number(pattern.exec(this.read("status"))?.[1] ?? 0);
-  }
+/** CPU seconds that a process has used, all threads; 0 once it is gone. */
+export function cpuSecondsOf(pid: number): number {
+  const fields = readProc(pid, "stat")
+    .replace(/^.*\) /s, "")
+    .split(" ");
+  return (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) / CLOCK_TICKS_PER_SECOND;
+}
 
-  private read(file: string): string {
-    try {
-      return readFileSync(`/proc/${this.pid}/${file}`, "utf8");
-    } catch {
-      return "";
-    }
+/** The most memory that a process ever had resident, bytes. */
+export const peakBytesOf = (pid: number): number => 1_024 * numberIn(statusOf(pid), /VmHWM:\s+(\d+) kB/);
+
+const statusOf = (pid: number): string => readProc(pid, "status");
+const numberIn = (text: string, pattern: RegExp): number => Number(pattern.exec(text)?.[1] ?? 0);
+
+function readProc(pid: number, file: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, "utf8");
+  } catch {
+    return "";
   }
 }

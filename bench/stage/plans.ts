@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Plan } from "@tradewind/core/contract/plan.ts";
-import { planOf, wishOf } from "../../../test/exporter/wish.ts";
+import { planOf, wishOf } from "../../test/exporter/wish.ts";
 import { MAX_REPLICAS, NAMESPACE } from "./application.ts";
 import type { Service } from "./application.ts";
 

@@ -1,5 +1,4 @@
 import { mean } from "@tradewind/core/values/statistics.ts";
-import type { Policy } from "./policies.ts";
 import type { Figures } from "./score.ts";
 
 /**
@@ -43,13 +42,4 @@ export function shortfall(figures: Figures): number {
   const delay = Math.max(0, (figures.delayP95S ?? 0) / TARGETS.delayP95S - 1);
   const off = Math.max(0, figures.offWindowsRatio / TARGETS.offWindowsRatio - 1);
   return recall + delay + off;
-}
-
-/** The configuration nearest to the targets; among equals the one that keeps the fewest reads. */
-export function bestOf(candidates: readonly { policy: Policy; worst: Worst }[]): Policy {
-  const [best] = candidates.toSorted(
-    (a, b) => shortfall(a.worst) - shortfall(b.worst) || a.worst.meanKeptRatio - b.worst.meanKeptRatio,
-  );
-  if (best === undefined) throw new RangeError("no configuration to choose from");
-  return best.policy;
 }

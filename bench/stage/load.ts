@@ -2,8 +2,8 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { Client, credentials } from "@grpc/grpc-js";
 import { Agent, request } from "undici";
-import { protobufRequest } from "../../../test/predictor/sources/otlp/messages.ts";
-import type { WireSpan } from "../../../test/predictor/sources/otlp/messages.ts";
+import { protobufRequest } from "../../test/predictor/sources/otlp/messages.ts";
+import type { WireSpan } from "../../test/predictor/sources/otlp/messages.ts";
 import { SERVICES } from "./application.ts";
 
 export const REQUESTS_PER_SECOND = 40;

@@ -3,7 +3,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { setTimeout as delay } from "node:timers/promises";
 import { credentials, status } from "@grpc/grpc-js";
 import type { ServiceError } from "@grpc/grpc-js";
-import { WireClient } from "../../../test/exporter/serve/keda/wire-client.ts";
+import { WireClient } from "../../test/exporter/serve/keda/wire-client.ts";
 import { nowOnClock } from "./poll.ts";
 import type { Poll, PollerOptions } from "./poll.ts";
 
