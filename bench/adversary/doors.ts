@@ -282,7 +282,7 @@ const PREDICTOR_ROUTES: readonly string[] = [
   "/v1/context",
   "/v1/patterns",
   "/v1/explain",
-
+  "/v1/routes",
   "/v1/transcripts",
   "/v1/decisions",
   "/v1/report",
@@ -304,14 +304,13 @@ const SCALER_ROUTES: readonly string[] = [
   "/v1/decisions",
   "/v1/decisions/0-ab",
   "/v1/changes",
-
+  "/v1/routes",
   "/v1/decisions/0-ab/replay",
   "/v1/events",
   "/v1/calendars",
   "/v1/backtest",
   "/v1/explain",
   "/v1/incidents",
-
   "/v1/measured",
   "/v1/course",
   "/v1/patterns",

@@ -64,9 +64,14 @@ export class Caller {
     socket.write(Buffer.concat([PREFACE, frame(SETTINGS, 0, 0), frame(WINDOW_UPDATE, 0, 0, window)]));
   }
 
-  static async connect(address: string, path: string, onAnswer: OnAnswer): Promise<Caller> {
+  /** @param to where to, and the caller's own address; undefined for any */
+  static async connect(
+    { address, localAddress }: { readonly address: string; readonly localAddress: string | undefined },
+    path: string,
+    onAnswer: OnAnswer,
+  ): Promise<Caller> {
     const { hostname, port } = new URL(`http://${address}`);
-    const socket = connect(Number(port), hostname);
+    const socket = connect({ port: Number(port), host: hostname, ...(localAddress && { localAddress }) });
     await once(socket, "connect");
     return new Caller(socket, address, path, onAnswer);
   }

@@ -21,6 +21,10 @@ const Job = z.strictObject({
   perSecond: z.number().positive().optional(),
   /** Calls in flight of a full load. */
   inFlight: z.number().int().positive().optional(),
+  /** What is asked for in place of the services of the benchmark's plan. */
+  service: z.strictObject({ namespace: z.string(), name: z.string() }).optional(),
+  /** Of the caller; default any. */
+  localAddress: z.string().optional(),
 });
 
 const proto = fileURLToPath(new URL("../../exporter/serve/keda/externalscaler.proto", import.meta.url));
@@ -38,8 +42,11 @@ const requests = Array.from({ length: job.objects }, (_, index) =>
     getMetrics.requestSerialize({
       scaledObjectRef: {
         name: `scaler-${index}`,
-        namespace: NAMESPACE,
-        scalerMetadata: { scalerAddress: "tradewind-scaler.tradewind:9813", service: serviceName(index) },
+        namespace: job.service?.namespace ?? NAMESPACE,
+        scalerMetadata: {
+          scalerAddress: "tradewind-scaler.tradewind:9813",
+          service: job.service?.name ?? serviceName(index),
+        },
       },
       metricName: "recommended-replicas",
     }),
@@ -56,7 +63,7 @@ let failed = 0;
 let onAnswer = (): void => undefined;
 
 const caller = await Caller.connect(
-  job.address,
+  { address: job.address, localAddress: job.localAddress },
   "/externalscaler.ExternalScaler/GetMetrics",
   (latencyMs, isFailure) => {
     open -= 1;
@@ -96,7 +103,7 @@ async function full(inFlight: number, isOver: () => boolean): Promise<void> {
   while (hasOpenCalls()) await delay(1);
 }
 
-await full(8, () => answered + failed >= WARM_UP_CALLS);
+if (job.service === undefined) await full(8, () => answered + failed >= WARM_UP_CALLS);
 answered = 0;
 process.stdout.write("warm\n");
 const startedMs = performance.now();
