@@ -21,9 +21,9 @@ export interface AttackFigures {
 /** What KEDA sees of a scaler while a stranger sends the most expensive requests that were found, from another address, as fast as they are answered. */
 export async function attack(stage: Stage, worst: readonly Worst[], seconds: number): Promise<AttackFigures> {
   let requests = 0;
-  let isOver = false;
+  const over = new AbortController();
   const sending = worst.slice(0, AT_ONCE).map(async ({ again }) => {
-    while (!isOver) {
+    while (!over.signal.aborted) {
       await again();
       requests += 1;
     }
@@ -44,7 +44,7 @@ export async function attack(stage: Stage, worst: readonly Worst[], seconds: num
       ended: processes.filter(({ isAlive }) => !isAlive).map(({ ending }) => ending),
     };
   } finally {
-    isOver = true;
+    over.abort();
     await Promise.allSettled(sending);
   }
 }
