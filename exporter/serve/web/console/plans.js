@@ -186,7 +186,7 @@ function Calendars({ list, problem }) {
       h(
         "p",
         { class: "soft" },
-        "None that this scaler reads. Write `calendars` into the Application and give it to the scaler with --application: docs/calendars.md.",
+        "None that this scaler reads. Write `calendars` into the Application and give it to the scaler with --config: docs/calendars.md.",
       ),
     );
   return h(
