@@ -88,7 +88,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     name: "kubectl",
     summary: "run doctor, status, explain and others on the release in a cluster (kubectl tradewind)",
     group: LOOK,
-    load: async () => import("./kubectl/command.ts"),
+    load: async () => import("./kubectl.ts"),
   },
   {
     name: "completion",

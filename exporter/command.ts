@@ -9,7 +9,7 @@ interface Flags {
   listen: string;
   grpcListen: string;
   probeListen?: string;
-  allowedHosts: string;
+  allowedHosts?: string;
   httpTokenFile?: string;
   httpTlsCert?: string;
   httpTlsKey?: string;
@@ -27,7 +27,7 @@ interface Flags {
   maxSenderWork: string;
   watchdog: string;
   backtestReport?: string;
-  application: string[];
+  config: string[];
   maxReplicas: string;
   maxGrowth: string;
   minShare: string;
@@ -39,6 +39,10 @@ interface Flags {
   inPlaceResize: boolean;
   lease?: string;
   kubeconfig?: string;
+  grpcTlsCert?: string;
+  grpcTlsKey?: string;
+  grpcTlsCa?: string;
+  application: string[];
   "tls.cert"?: string;
   "tls.key"?: string;
   "tls.clientCa"?: string;
@@ -48,7 +52,7 @@ const EXAMPLES = `
 Examples:
   tradewind scaler --predictor http://127.0.0.1:9811 --state /var/lib/tradewind
       Serve KEDA on 127.0.0.1:9813, and the web page on http://127.0.0.1:9812.
-  tradewind scaler --grpc-listen 0.0.0.0:9813 --tls.cert tls.crt --tls.key tls.key --tls.client-ca ca.crt
+  tradewind scaler --grpc-listen 0.0.0.0:9813 --grpc-tls-cert tls.crt --grpc-tls-key tls.key --grpc-tls-ca ca.crt
       Serve KEDA across the network, with mutual TLS; renewed files are taken up without a restart.
   tradewind scaler --predictor http://127.0.0.1:9811,dns+http://tradewind-predictor-peers.tradewind.svc:9811 --status --events
       One of several in a cluster: all follow the same predictor, and one of them writes.`;
@@ -62,8 +66,7 @@ export function configure(command: Command): void {
     .option("--probe-listen <host:port>", "HTTP: /healthz and /readyz on a port of their own (default: off)")
     .option(
       "--allowed-hosts <names>",
-      "names of the HTTP port besides addresses and *.svc; *.domain for all",
-      "",
+      "names of the HTTP port besides addresses and *.svc; *.domain for all (default: none)",
     )
     .option("--http-token-file <file>", "token that requests to the HTTP port must show")
     .option("--http-tls-cert <file>", "certificate of the HTTP port, PEM; with it that port speaks TLS only")
@@ -91,13 +94,16 @@ export function configure(command: Command): void {
     .option("--state <directory>", "keep decisions here across restarts")
     .option("--stale-after <duration>", "how long a decision may be served after its measurements", "5m")
     .option("--restart-grace <duration>", "take nothing away this long after a start", "120s")
-    .option(
-      "--application <file | crd:namespace/name>",
-      "the application's configuration, whose bounds the guard keeps whatever a plan says. Several: a directory, crd:namespace/*, or the flag again",
-      (text: string, before: readonly string[]) => [...before, text],
-      [],
+    .addOption(
+      new Option(
+        "--config <file | crd:namespace/name>",
+        "the application's configuration, whose bounds the guard keeps whatever a plan says. Several: a directory, crd:namespace/*, or the flag again",
+      )
+        .argParser(oneMore)
+        .default([], "none"),
     )
-    .option("--max-replicas <n>", "most replicas of a service that --application does not name", "1000")
+    .addOption(new Option("--application <file>").argParser(oneMore).default([]).hideHelp())
+    .option("--max-replicas <n>", "most replicas of a service that --config does not name", "1000")
     .option("--scale-to-zero", "let such a service have no replica at all", false)
     .option(
       "--max-growth <ratio>",
@@ -117,9 +123,12 @@ export function configure(command: Command): void {
       "3s",
     )
     .option("--backtest-report <file>", "show what `tradewind backtest --json` wrote there in the console")
-    .option("--tls.cert <file>", "certificate of the gRPC port, PEM")
-    .option("--tls.key <file>", "its key, PEM")
-    .option("--tls.client-ca <file>", "authority that KEDA's client certificate must come from, PEM")
+    .option("--grpc-tls-cert <file>", "certificate of the gRPC port, PEM; with it that port speaks TLS only")
+    .option("--grpc-tls-key <file>", "its key, PEM")
+    .option("--grpc-tls-ca <file>", "authority that KEDA's client certificate must come from, PEM")
+    .addOption(new Option("--tls.cert <file>").hideHelp())
+    .addOption(new Option("--tls.key <file>").hideHelp())
+    .addOption(new Option("--tls.client-ca <file>").hideHelp())
     .option("--status", "leader: write the status of the Application resource", false)
     .option(
       "--events",
@@ -142,15 +151,36 @@ export function configure(command: Command): void {
     });
 }
 
+const oneMore = (text: string, before: readonly string[]): string[] => [...before, text];
+
+/** A flag by its name of before, which manifests may still have. */
+function renamed<Value>(now: Value, earlier: Value, names: string): Value {
+  if (earlier === undefined || (Array.isArray(earlier) && earlier.length === 0)) return now;
+  process.emitWarning(`${names}; the earlier name goes with a later release`);
+  return Array.isArray(now) && now.length > 0 ? now : (earlier ?? now);
+}
+
 function inputOf(flags: Flags): ExporterInput {
-  const { "tls.cert": cert, "tls.key": key, "tls.clientCa": clientCa, ...others } = flags;
-  const { httpTlsCert, httpTlsKey, events, inPlaceResize, kubeconfig, lease, status, vpa, ...more } = others;
+  const {
+    "tls.cert": oldCert,
+    "tls.key": oldKey,
+    "tls.clientCa": oldCa,
+    application,
+    config,
+    ...others
+  } = flags;
+  const { grpcTlsCa, grpcTlsCert, grpcTlsKey, httpTlsCert, httpTlsKey, ...further } = others;
+  const { events, inPlaceResize, kubeconfig, lease, status, vpa, ...more } = further;
   const { maxGrowth: growRatio, maxReplicas, minShare: shrinkRatio, scaleToZero, ...plain } = more;
+  const cert = renamed(grpcTlsCert, oldCert, "--tls.cert is called --grpc-tls-cert");
+  const key = renamed(grpcTlsKey, oldKey, "--tls.key is called --grpc-tls-key");
+  const clientCa = renamed(grpcTlsCa, oldCa, "--tls.client-ca is called --grpc-tls-ca");
   const { POD_NAME: identity, POD_NAMESPACE: namespace } = process.env;
   const hasTls = cert !== undefined || key !== undefined || clientCa !== undefined;
   const hasHttpTls = httpTlsCert !== undefined || httpTlsKey !== undefined;
   return {
     ...plain,
+    application: renamed(config, application, "--application is called --config"),
     limits: { maxReplicas, scaleToZero, growRatio, shrinkRatio },
     cluster: { events, inPlaceResize, kubeconfig, lease, status, vpa, identity, namespace },
     ...(hasTls && { tls: { cert: cert ?? "", key: key ?? "", clientCa } }),

@@ -156,7 +156,7 @@ export const ExporterOptions = z.strictObject({
       .refine((seconds) => seconds === 0 || seconds >= 1, "must be 0 or at least 1s"),
   ).prefault(0),
   /** Of the gRPC port. With `clientCa` clients must show a certificate of that authority. */
-  tls: tlsFiles("--tls.")
+  tls: tlsFiles("--grpc-tls-")
     .extend({ clientCa: z.string().min(1).optional() })
     .optional(),
   cluster: ClusterOptions.prefault({}),

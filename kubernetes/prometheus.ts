@@ -57,7 +57,7 @@ export class KubernetesMetrics implements CallObserver, WatchObserver {
       registers,
       collect() {
         this.reset();
-        for (const { items, resource } of health()) this.inc({ resource }, items);
+        for (const [resource, count] of objectCounts(health())) this.set({ resource }, count);
       },
     });
     const age = new Gauge({
@@ -90,4 +90,16 @@ export class KubernetesMetrics implements CallObserver, WatchObserver {
       registers: [this.registry],
     });
   }
+}
+
+/** Of a resource that is watched in namespaces and in the whole cluster the larger count: the objects are the same. */
+function objectCounts(watches: readonly WatchHealth[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  const byScope = Map.groupBy(watches, ({ namespace, resource }) => `${resource} ${namespace === undefined}`);
+  for (const [first, ...others] of byScope.values()) {
+    if (first === undefined) continue;
+    const items = others.reduce((sum, each) => sum + each.items, first.items);
+    counts.set(first.resource, Math.max(counts.get(first.resource) ?? 0, items));
+  }
+  return counts;
 }

@@ -33,11 +33,13 @@ export function configure(command: Command): void {
     .option("--sources <file>", "sections `sources` and `store`, where --config names a resource or several")
     .option("--listen <host:port>", "address of /v1/plan, /metrics and the other pages", "127.0.0.1:9811")
     .option("--probe-listen <host:port>", "/healthz and /readyz on a port of their own (default: off)")
-    .option(
-      "--allowed-hosts <names>",
-      "names of --listen besides addresses and *.svc; *.domain for all under it",
-      urlList,
-      [],
+    .addOption(
+      new Option(
+        "--allowed-hosts <names>",
+        "names of --listen besides addresses and *.svc; *.domain for all under it",
+      )
+        .argParser(urlList)
+        .default([], "none"),
     )
     .option("--max-sender-work <ratio>", "share of a core that one sender may keep busy, at each port", "0.5")
     .option("--http-token-file <file>", "token that requests to --listen must show")
@@ -51,19 +53,23 @@ export function configure(command: Command): void {
     )
     .option("--otlp-tls-cert <file>", "certificate of the OTLP ports, PEM; with it they speak TLS only")
     .option("--otlp-tls-key <file>", "its key, PEM")
-    .option(
-      "--agents <urls>",
-      "node agents, separated by commas; dns+http://name:port for all of a name",
-      urlList,
-      [],
+    .addOption(
+      new Option(
+        "--agents <urls>",
+        "node agents, separated by commas; dns+http://name:port for all of a name",
+      )
+        .argParser(urlList)
+        .default([], "none"),
     )
     .option("--agents-token-file <file>", "token that the agents ask for")
     .option("--agents-ca-file <file>", "authority of the agents' certificates, PEM (default: public ones)")
-    .option(
-      "--peers <urls>",
-      "addresses at which all predictors behind one Service listen for each other, to share spans",
-      urlList,
-      [],
+    .addOption(
+      new Option(
+        "--peers <urls>",
+        "addresses at which all predictors behind one Service listen for each other, to share spans",
+      )
+        .argParser(urlList)
+        .default([], "none"),
     )
     .option("--peers-listen <host:port>", "address for the other predictors, with --peers", "127.0.0.1:9814")
     .option(
@@ -98,7 +104,7 @@ export function configure(command: Command): void {
     .option("--reasoner-key-file <file>", "file with the key that it asks for")
     .option("--reasoner-ca-file <file>", "authority of its certificate, PEM (default: public ones)")
     .option("--reasoner-requests <count>", "requests to it in a day, at most", wholeNumber, 200)
-    .option("--window <duration>", "length of a window", duration, 15)
+    .addOption(new Option("--window <duration>", "length of a window").argParser(duration).default(15, "15s"))
     .option(
       "--grace <duration>",
       "wait for late spans after a window (default: a third of it, at most 5s)",

@@ -10,7 +10,7 @@ import {
   metricsJson,
   metricsProtobuf,
 } from "../../test/predictor/sources/otlp/pushed-metrics/otlp-metrics.ts";
-import { zipkinProtobuf } from "../../test/predictor/sources/zipkin/zipkin-spans.ts";
+import { zipkinProtobuf } from "../../test/predictor/sources/traces/zipkin-spans.ts";
 import type { RealProcess } from "../stage/process.ts";
 import type { Cost, Target } from "./climb.ts";
 import { enlarged, grown, jsonOf, RawJson } from "./grow.ts";

@@ -57,7 +57,7 @@ export async function startStage(undo: AsyncDisposableStack): Promise<Stage> {
     HERE,
     "--predictor",
     predictor.addresses["http"] ?? "",
-    "--application",
+    "--config",
     config,
     "--stale-after",
     "24h",

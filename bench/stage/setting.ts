@@ -88,7 +88,7 @@ function exporterArguments({ directory, files, kind, plans, ports }: Setting, po
     "--listen": `${HOSTS[pod]}:${ports.page}`,
     "--grpc-listen": `${HOSTS[pod]}:${ports.grpc}`,
     "--predictor": plans ?? predictors.join(),
-    "--application": files.config,
+    "--config": files.config,
     "--probe-listen": `${HOSTS[pod]}:0`,
     "--stale-after": `${STALE_SECONDS}s`,
     "--restart-grace": `${GRACE_SECONDS}s`,

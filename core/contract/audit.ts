@@ -13,7 +13,13 @@ import {
 } from "./quantity.ts";
 
 const RollbackShape = { before: Allocation.partial(), times: Count, untilMs: EpochMs };
-const Of = { application: ObjectName, namespace: ObjectName, service: ServiceName };
+const Of = {
+  application: ObjectName,
+  namespace: ObjectName,
+  service: ServiceName,
+  /** What happened to the service, in one line. Written when it is served, and not kept. */
+  text: z.string().max(1_000).optional(),
+};
 
 /** SHA-256 of the change as it is kept beside the trail. Absent before it is written, and from earlier releases. */
 const ChangeHash = z.string().length(64).optional();

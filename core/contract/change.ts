@@ -22,6 +22,8 @@ const Common = {
   by: z.string().max(200).optional(),
   note: z.string().max(200).optional(),
   decidedAtMs: EpochMs.optional(),
+  /** What it would change, in one line. Written when it is served, and not kept. */
+  text: z.string().max(1_000).optional(),
 };
 
 /** A change of one size of a service so large that a person decides on it. */

@@ -1,4 +1,5 @@
 import { MOST_REASONS } from "./reason.ts";
+import { percent, percentileName, utcMinutes } from "../values/amounts.ts";
 import type { ReadReason, Reason, Reasons } from "./reason.ts";
 
 type Facts<Code extends Reason["code"]> = Extract<Reason, { code: Code }>;
@@ -89,9 +90,9 @@ const SENTENCES: Sentences = {
     `latency, load or replicas are missing: growth from ${replicas(fromReplicas)} is limited to ${mostReplicas}`,
   "approval-awaited": (facts) => `${sizes(facts)} waits for approval: tradewind approve ${facts.change}`,
   "approval-refused": (facts) =>
-    `${sizes(facts)} was refused (${facts.change}): it is not proposed again before ${minute(facts.expiresMs)}`,
+    `${sizes(facts)} was refused (${facts.change}): it is not proposed again before ${utcMinutes(facts.expiresMs)}`,
   "rolled-back": (facts) =>
-    `the objective was missed after a change that took away: keeps at least ${replicas(facts.replicas)} until ${minute(facts.untilMs)}`,
+    `the objective was missed after a change that took away: keeps at least ${replicas(facts.replicas)} until ${utcMinutes(facts.untilMs)}`,
   "calendar-floor": (facts) => scheduled(facts, "least"),
   "calendar-ceiling": (facts) => scheduled(facts, "most"),
   quota: ({ ahead, mostReplicas, quota }) =>
@@ -166,7 +167,7 @@ function latency({
   percentile,
   route,
 }: Facts<"slo-met" | "slo-violated">): string {
-  const name = `p${Number((100 * percentile).toFixed(3))}${route === undefined ? "" : ` of '${route}'`}`;
+  const name = `${percentileName(percentile)}${route === undefined ? "" : ` of '${route}'`}`;
   const few = fewerThanRequests === undefined ? "" : `, by fewer than ${fewerThanRequests} requests`;
   const ratio = percent(latencySeconds / objectiveSeconds);
   return `${name} is ${duration(latencySeconds)}, objective ${duration(objectiveSeconds)} (${ratio})${few}`;
@@ -190,7 +191,7 @@ function scheduled(
   { calendar, fromMs, replicas: count, untilMs }: Facts<"calendar-floor" | "calendar-ceiling">,
   edge: "least" | "most",
 ): string {
-  return `calendar '${calendar}' keeps at ${edge} ${replicas(count)} from ${minute(fromMs)} to ${minute(untilMs)}`;
+  return `calendar '${calendar}' keeps at ${edge} ${replicas(count)} from ${utcMinutes(fromMs)} to ${utcMinutes(untilMs)}`;
 }
 
 function rivals(all: Facts<"quota">["ahead"]): string {
@@ -208,9 +209,6 @@ function sizes({ from, resource, to }: Facts<"approval-awaited" | "approval-refu
       : [(value: number) => String(mebibytes(value)), "MiB each"];
   return `${from === 0 ? "" : `${write(from)} → `}${write(to)} ${unit}`;
 }
-
-/** To the minute, in UTC. */
-const minute = (epochMs: number): string => `${new Date(epochMs).toISOString().slice(0, 16)}Z`;
 
 function move({ fromReplicas, neededReplicas, runningReplicas, toReplicas }: Facts<"replicas">): string {
   const needed = neededReplicas === undefined ? "" : ` of ${neededReplicas} needed`;
@@ -234,7 +232,6 @@ function named({
   return `${services.join(", ")}${moreServices > 0 ? ` and ${moreServices} more` : ""}`;
 }
 
-const percent = (ratio: number): string => `${Math.round(ratio * 100)} %`;
 const mebibytes = (bytes: number): number => Math.round(bytes / 2 ** 20);
 const replicas = (count: number): string => `${count} ${count === 1 ? "replica" : "replicas"}`;
 const windows = (count: number): string => `${count} ${count === 1 ? "window" : "windows"}`;

@@ -7,7 +7,8 @@ import { describeError, TradewindError } from "@tradewind/core/values/errors.ts"
 import { addJsonFlag, exitCodes, printAnswer } from "@tradewind/core/terminal/answer.ts";
 import type { Answer } from "@tradewind/core/terminal/answer.ts";
 import { renderTable } from "@tradewind/core/terminal/table.ts";
-import { formatCores, formatMemory } from "@tradewind/kubernetes/objects/quantity.ts";
+import { changeText, deciderText } from "@tradewind/core/contract/sentences.ts";
+import { utcSeconds } from "@tradewind/core/values/amounts.ts";
 
 const EXAMPLES = `
 Examples:
@@ -100,11 +101,6 @@ const COLUMNS = [
   { title: "state" },
   { title: "when" },
 ];
-const RESOURCES = {
-  replicas: { name: "replicas", format: String },
-  cpu: { name: "CPU", format: formatCores },
-  memory: { name: "memory", format: formatMemory },
-} as const;
 const TONES = {
   awaiting: "yellow",
   approved: "green",
@@ -121,35 +117,19 @@ function changesAnswer(changes: readonly Change[], problems: readonly string[] =
     text(paint) {
       if (changes.length === 0) return "No change waits for a person.";
       const rows = changes.map((change) => {
-        const { by, id, namespace, note, service, state } = change;
-        const whom = by === undefined ? "" : ` by ${by}${note === undefined ? "" : ` (${note})`}`;
-        const stateOf = paint(TONES[state], `${state}${whom}`);
-        return [id, service, namespace, inWords(change), stateOf, whenOf(change)];
+        const { id, namespace, service, state } = change;
+        const decided = paint(TONES[state], `${state}${deciderText(change)}`);
+        return [id, service, namespace, changeText(change), decided, whenOf(change)];
       });
       return [renderTable(COLUMNS, rows, paint), ...problems.map((each) => `not taken: ${each}`)].join("\n");
     },
   };
 }
 
-/** `replicas 3 → 5`, `CPU 200m → 800m`, `memory 1Gi → 256Mi` */
-function inWords(change: Change): string {
-  if (change.kind === "calendar") {
-    const { calendar, hits, occurrences, usualReplicas } = change;
-    const floor = calendar.floor?.replicas ?? 0;
-    const when = `${calendar.from} until ${calendar.until} ${calendar.timeZone}`;
-    return `at least ${floor} (usual ${usualReplicas}) ${when}, needed on ${hits} of ${occurrences} days`;
-  }
-  const { from, resource, to } = change;
-  const { format, name } = RESOURCES[resource];
-  return `${name} ${from === 0 && resource !== "replicas" ? "" : `${format(from)} → `}${format(to)}`;
-}
-
 /** `from 2026-03-02T08:45:00Z until …`; when it was proposed where it is over. */
 function whenOf({ expiresMs, kind, proposedAtMs, state, ...rest }: Change): string {
   const notBeforeMs = "notBeforeMs" in rest ? rest.notBeforeMs : undefined;
   if (kind === "calendar" && state === "approved") return "until the load needs it no longer";
-  if (state !== "awaiting" && state !== "approved") return `proposed ${time(proposedAtMs)}`;
-  return `${notBeforeMs === undefined ? "" : `from ${time(notBeforeMs)} `}until ${time(expiresMs)}`;
+  if (state !== "awaiting" && state !== "approved") return `proposed ${utcSeconds(proposedAtMs)}`;
+  return `${notBeforeMs === undefined ? "" : `from ${utcSeconds(notBeforeMs)} `}until ${utcSeconds(expiresMs)}`;
 }
-
-const time = (epochMs: number): string => `${new Date(epochMs).toISOString().slice(0, 19)}Z`;

@@ -13,7 +13,7 @@ import type { Connection } from "@tradewind/kubernetes/client/connection.ts";
 import { LeaderElector } from "@tradewind/kubernetes/election/elector.ts";
 import type { ElectionTimings } from "@tradewind/kubernetes/election/elector.ts";
 import { KubernetesMetrics } from "@tradewind/kubernetes/prometheus.ts";
-import { LEASE_NAME } from "@tradewind/kubernetes/rbac/table.ts";
+import { LEASE_NAME } from "@tradewind/kubernetes/client/rights.ts";
 import type { ReflectorTimings } from "@tradewind/kubernetes/watch/reflector.ts";
 import type { WatchHealth } from "@tradewind/kubernetes/workloads/cluster-watch.ts";
 import { EventRecorder } from "@tradewind/kubernetes/write/events.ts";

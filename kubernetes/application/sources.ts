@@ -15,7 +15,7 @@ export type ApplicationSource =
 const EVERY = /^crd:(?<namespace>[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?|\*)\/\*$/;
 
 /**
- * Reads what `--config` and `--application` are given: files, directories, `crd:namespace/name`, `crd:namespace/*` and `crd:*` + `/*`.
+ * Reads what `--config` is given: files, directories, `crd:namespace/name`, `crd:namespace/*` and `crd:*` + `/*`.
  * @throws TradewindError `invalid-input` when one begins like a resource and is none
  */
 export async function applicationSources(given: readonly string[]): Promise<ApplicationSource[]> {

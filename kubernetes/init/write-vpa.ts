@@ -1,5 +1,5 @@
 import { apiVersionOf, apiVersionOfScalable, RESOURCES } from "../client/resources.ts";
-import { formatCores, formatMemory } from "../objects/quantity.ts";
+import { formatCores, formatMemory } from "@tradewind/core/values/amounts.ts";
 import type { Resources } from "../objects/quantity.ts";
 import { yamlDocument } from "./document.ts";
 import type { Remark } from "./document.ts";

@@ -39,18 +39,6 @@ export function parseQuantity(text: string): number {
   return value;
 }
 
-/** CPU in whole thousandths of a core, rounded up, at least one: `250m`, `2`. */
-export function formatCores(cores: number): string {
-  const milli = Math.max(1, Math.ceil(cores * 1_000 - 1e-6));
-  return milli % 1_000 === 0 ? String(milli / 1_000) : `${milli}m`;
-}
-
-/** Memory in whole mebibytes, rounded up, at least one: `200Mi`, `2Gi`. */
-export function formatMemory(bytes: number): string {
-  const mebi = Math.max(1, Math.ceil(bytes / 2 ** 20 - 1e-6));
-  return mebi % 1_024 === 0 ? `${mebi / 1_024}Gi` : `${mebi}Mi`;
-}
-
 /** A quantity in an object, read as a number that is finite and not negative. Manifests may hold bare numbers. */
 export const Quantity = z.union([z.string(), z.number()]).transform((value, context) => {
   try {

@@ -8,7 +8,7 @@ import type { Interference } from "../interference/interference.ts";
 import { measureCopyRate, readMachine } from "../interference/machine.ts";
 import { noiseOf } from "../interference/programs.ts";
 import type { Progress } from "../screen/progress.ts";
-import { formatSeconds } from "@tradewind/core/terminal/format.ts";
+import { formatSeconds } from "@tradewind/core/values/amounts.ts";
 import { choosePort } from "../supervise/ports.ts";
 import { openRunDirectory, RUNS_DIRECTORY, sweepRuns } from "../supervise/run-directory.ts";
 import type { InjectOptions } from "./options.ts";

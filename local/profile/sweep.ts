@@ -14,7 +14,7 @@ import { startLoad } from "../load/generator.ts";
 import { startPlatform } from "../platform.ts";
 import type { Platform } from "../platform.ts";
 import type { Progress } from "../screen/progress.ts";
-import { formatSeconds } from "@tradewind/core/terminal/format.ts";
+import { formatSeconds } from "@tradewind/core/values/amounts.ts";
 import { coverageOf, describeCoverage } from "./coverage.ts";
 import { designSweep, interferenceName, SWEEP_FLOWS } from "./design.ts";
 import type { Configuration } from "./design.ts";

@@ -3,7 +3,7 @@ import { WhatIfAnswer } from "@tradewind/core/contract/what-if.ts";
 import type { WhatIfRequest } from "@tradewind/core/contract/what-if.ts";
 import { askFor } from "@tradewind/core/net/endpoint/own-process.ts";
 import { describeError } from "@tradewind/core/values/errors.ts";
-import { formatLatency, formatSeconds } from "@tradewind/core/terminal/format.ts";
+import { formatLatency, formatSeconds } from "@tradewind/core/values/amounts.ts";
 import type { z } from "zod";
 
 /** Keys that ask the predictor. */

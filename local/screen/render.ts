@@ -1,6 +1,6 @@
 import { formatBytes } from "@tradewind/core/values/units.ts";
 import type { ContainerSize } from "../application/topology.ts";
-import { formatLatency, formatSeconds } from "@tradewind/core/terminal/format.ts";
+import { formatLatency, formatSeconds } from "@tradewind/core/values/amounts.ts";
 import type { Picture, PicturedService } from "./picture.ts";
 import { cut, padLeft, padRight, wrap } from "@tradewind/core/terminal/style.ts";
 import type { Paint } from "@tradewind/core/terminal/style.ts";

@@ -1,6 +1,6 @@
 import type { RunReport } from "@tradewind/core/contract/run-report.ts";
 import { formatBytes } from "@tradewind/core/values/units.ts";
-import { formatLatency } from "@tradewind/core/terminal/format.ts";
+import { formatLatency } from "@tradewind/core/values/amounts.ts";
 import { padLeft } from "@tradewind/core/terminal/style.ts";
 
 /** What came out of a run, phase by phase. */

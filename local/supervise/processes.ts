@@ -93,7 +93,7 @@ function flagsOf(
       "--listen": ports.exporter,
       "--grpc-listen": ports.grpc,
       "--predictor": `http://${ports.predictor}`,
-      "--application": options.applicationPath,
+      "--config": options.applicationPath,
       ...(options.silence === "students" && { "--agents": `http://${ports.agent}` }),
       "--state": join(stateDirectory, "exporter"),
       "--stale-after": STALE_AFTER,

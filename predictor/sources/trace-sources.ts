@@ -6,7 +6,7 @@ import { JaegerOptions } from "./jaeger/options.ts";
 import type { SpanSource } from "./source.ts";
 import { TempoOptions } from "./tempo/options.ts";
 import { TempoSource } from "./tempo/tempo-source.ts";
-import { ZipkinOptions, ZipkinSource } from "./zipkin/zipkin-source.ts";
+import { ZipkinOptions, ZipkinSource } from "./traces/zipkin-source.ts";
 
 /** What the options of every store of traces have. */
 export type TraceOptions = EndpointOptions & { readonly name: string; readonly graceSeconds: number };

@@ -491,7 +491,7 @@ describe.skipIf(helm === undefined)("what the chart renders", () => {
 
   it("turns TLS on with an own secret too", () => {
     const workload = find(of("mtls-secret"), "Deployment", "tradewind-scaler");
-    expect(container(workload, "exporter").args).toContain("--tls.client-ca=/etc/tradewind/tls/ca.crt");
+    expect(container(workload, "exporter").args).toContain("--grpc-tls-ca=/etc/tradewind/tls/ca.crt");
     const volumes = podOf(workload)!["volumes"] as { name: string; secret?: { secretName: string } }[];
     expect(volumes.find(({ name }) => name === "tls")?.secret?.secretName).toBe("tradewind-tls");
   });

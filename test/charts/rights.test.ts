@@ -1,5 +1,5 @@
-import { rulesFor } from "@tradewind/kubernetes/rbac/table.ts";
-import type { Account, Block, Scope } from "@tradewind/kubernetes/rbac/table.ts";
+import { rulesFor } from "@tradewind/kubernetes/client/rights.ts";
+import type { Account, Block, Scope } from "@tradewind/kubernetes/client/rights.ts";
 import { describe, expect, it } from "vitest";
 import { at, helm, objectsOf, render, templateAs, valuesOf } from "./helm.ts";
 import type { KubernetesObject } from "./helm.ts";

@@ -73,7 +73,11 @@ describe.skipIf(noCluster)("real KEDA and a real HPA, when the scaler fails", { 
   it("speak mutual TLS to it, also after its certificate was renewed", async () => {
     const stage = await Stage.open(cluster(), "tls");
     const { install, paths } = await secretDirectory();
-    const flags = [`--tls.cert=${paths.cert}`, `--tls.key=${paths.key}`, `--tls.client-ca=${paths.clientCa}`];
+    const flags = [
+      `--grpc-tls-cert=${paths.cert}`,
+      `--grpc-tls-key=${paths.key}`,
+      `--grpc-tls-ca=${paths.clientCa}`,
+    ];
     await clientCertificate(stage);
     await stage.deploy("search");
     stage.want(3, "search");

@@ -53,7 +53,7 @@ async function release() {
     "--watchdog",
     "0",
   ];
-  const from = ["--predictor", predictor["http"]!, "--application", two.configs];
+  const from = ["--predictor", predictor["http"]!, "--config", two.configs];
   const exporter = await command(...serve, ...from, ...quiet);
   const keda = new WireClient(exporter["grpc"]!);
   const users = setInterval(() => {

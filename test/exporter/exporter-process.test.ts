@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm, truncate } from "node:fs/promises";
+import { mkdtemp, readdir, rm, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -127,6 +127,22 @@ describe("an exporter process", () => {
       /state_events_total\{event="corrupt"\} 1/,
     );
     expect((await readdir(state)).some((name) => name.startsWith("decisions.json.corrupt-"))).toBe(true);
+  });
+
+  it("takes --application for --config, and says what it is called now", async () => {
+    const { predictor, state } = await surroundings();
+    const path = join(state, "application.json");
+    const services = [{ name: "search", maxReplicas: 4 }];
+    const application = {
+      name: "hotel",
+      namespace: "shop",
+      entry: "search",
+      objective: { milliseconds: 200 },
+    };
+    await writeFile(path, JSON.stringify({ ...application, services }));
+    const exporter = await exporterProcess(predictor, state, "--application", path);
+    expect((await firstDecision(exporter)).replicas).toBe(4);
+    await until("a warning", () => exporter.log().includes("--application is called --config") || undefined);
   });
 
   it("starts before its predictor has a plan, which it logs as news and not as a warning", async () => {

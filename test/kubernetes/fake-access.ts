@@ -1,4 +1,4 @@
-import type { PolicyRule } from "@tradewind/kubernetes/rbac/table.ts";
+import type { PolicyRule } from "@tradewind/kubernetes/client/rights.ts";
 
 /** One request as an authorizer sees it. */
 export interface ApiCall {

@@ -9,11 +9,11 @@ import { installed } from "../installed.ts";
 
 const promtool = installed("promtool");
 
-const watch = (resource: string, namespace: string, ageMs: number): WatchHealth => ({
+const watch = (resource: string, namespace: string | undefined, ageMs: number, items = 3): WatchHealth => ({
   resource,
   namespace,
   ageMs,
-  items: 3,
+  items,
   synced: true,
   absent: false,
   problem: undefined,
@@ -25,6 +25,8 @@ function everything(): Registry {
   kubernetes.follow(() => [
     watch("pods", "a", 0),
     watch("pods", "b", 2_500),
+    watch("pods", undefined, 0, 5),
+    watch("nodes", undefined, 0, 2),
     watch("deployments", "a", Number.POSITIVE_INFINITY),
   ]);
   kubernetes.called("list", "pods", "200");
@@ -48,6 +50,7 @@ describe("metrics of the cluster side", () => {
   it("say how much is known and how old it is, by resource, the oldest of several namespaces", async () => {
     const text = await everything().metrics();
     expect(text).toContain('tradewind_kubernetes_objects{resource="pods"} 6');
+    expect(text).toContain('tradewind_kubernetes_objects{resource="nodes"} 2');
     expect(text).toContain('tradewind_kubernetes_watch_age_seconds{resource="pods"} 2.5');
     expect(text).not.toContain('watch_age_seconds{resource="deployments"}');
     expect(text).toContain("tradewind_leader 1");

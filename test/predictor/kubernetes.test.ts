@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import type { Plan } from "@tradewind/core/contract/plan.ts";
 import { RESOURCES } from "@tradewind/kubernetes/client/resources.ts";
-import { rulesFor } from "@tradewind/kubernetes/rbac/table.ts";
+import { rulesFor } from "@tradewind/kubernetes/client/rights.ts";
 import { startPredictor } from "@tradewind/predictor/predictor.ts";
 import type { PredictorOptionsInput } from "@tradewind/predictor/run/process/options.ts";
 import { applicationPlace } from "@tradewind/kubernetes/application/resource.ts";
@@ -122,8 +122,8 @@ describe("a predictor in a cluster", () => {
     await waitUntil(async () => (await windows())?.windows[0]?.replicasWanted === 5);
     expect(fake.refused).toEqual([]);
     const metrics = await (await fetch(`${running.addresses["http"]}/metrics`)).text();
-    // Two, once as pods of workloads and once as what is bound to nodes.
-    expect(metrics).toMatch(/tradewind_kubernetes_objects\{resource="pods"\} 4/);
+    // Two, that are watched as pods of workloads and as what is bound to nodes.
+    expect(metrics).toMatch(/tradewind_kubernetes_objects\{resource="pods"\} 2/);
     expect(metrics).toMatch(/tradewind_kubernetes_watch_age_seconds\{resource="pods"\} 0/);
   });
 

@@ -7,7 +7,7 @@ import { ApplicationList } from "@tradewind/core/contract/application-list.ts";
 import { startExporter } from "@tradewind/exporter/exporter.ts";
 import { RESOURCES } from "@tradewind/kubernetes/client/resources.ts";
 import type { ApplicationStatus } from "@tradewind/kubernetes/crd/status.ts";
-import { rulesFor } from "@tradewind/kubernetes/rbac/table.ts";
+import { rulesFor } from "@tradewind/kubernetes/client/rights.ts";
 import { startPredictor } from "@tradewind/predictor/predictor.ts";
 import { deployment, podOf, replicaSet } from "../kubernetes/cluster-objects.ts";
 import { FakeApiServer } from "../kubernetes/fake-api-server.ts";

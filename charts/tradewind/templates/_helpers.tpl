@@ -162,7 +162,7 @@ imagePullSecrets:
 {{- default (include "tradewind.fullname" .) (get (.Values.application.spec | default dict) "name") }}
 {{- end }}
 
-{{/* Where applications are, a line each: the predictor's --config, and the exporter's --application for the bounds that its guard keeps. */}}
+{{/* Where applications are, a line each: the predictor's --config, and the scaler's for the bounds that its guard keeps. */}}
 {{- define "tradewind.predictorConfig" -}}
 {{- if eq .Values.application.from "Namespaces" -}}
 {{- range splitList "," (include "tradewind.watched" .) }}

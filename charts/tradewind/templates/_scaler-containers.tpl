@@ -27,7 +27,7 @@
     {{- end }}
     {{- if include "tradewind.hasPredictor" . }}
     {{- range splitList "\n" (include "tradewind.predictorConfig" . | trim) }}
-    - --application={{ . }}
+    - --config={{ . }}
     {{- end }}
     {{- end }}
     {{- if include "tradewind.exporterAsksAgents" . }}
@@ -38,9 +38,9 @@
     - --restart-grace={{ .Values.scaler.restartGrace }}
     - --log-level={{ .Values.logLevel }}
     {{- if .Values.scaler.tls.enabled }}
-    - --tls.cert=/etc/tradewind/tls/tls.crt
-    - --tls.key=/etc/tradewind/tls/tls.key
-    - --tls.client-ca=/etc/tradewind/tls/ca.crt
+    - --grpc-tls-cert=/etc/tradewind/tls/tls.crt
+    - --grpc-tls-key=/etc/tradewind/tls/tls.key
+    - --grpc-tls-ca=/etc/tradewind/tls/ca.crt
     {{- end }}
     {{- if and (include "tradewind.hasPredictor" .) (include "tradewind.readsResources" .) }}
     - --status

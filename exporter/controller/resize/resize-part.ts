@@ -4,7 +4,7 @@ import { ApiError } from "@tradewind/kubernetes/client/api-error.ts";
 import type { ApiClient } from "@tradewind/kubernetes/client/client.ts";
 import { RESOURCES } from "@tradewind/kubernetes/client/resources.ts";
 import { ANNOTATIONS } from "@tradewind/kubernetes/objects/metadata.ts";
-import { formatCores, formatMemory } from "@tradewind/kubernetes/objects/quantity.ts";
+import { formatCores, formatMemory } from "@tradewind/core/values/amounts.ts";
 import type { Pod } from "@tradewind/kubernetes/objects/pod.ts";
 import type { EventRecorder } from "@tradewind/kubernetes/write/events.ts";
 import { regardingWorkload } from "../status/events-part.ts";

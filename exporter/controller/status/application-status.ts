@@ -4,9 +4,9 @@ import type { RecommendationList, ServedRecommendation } from "@tradewind/core/c
 import { codesOf } from "@tradewind/core/contract/reasons.ts";
 import { MAX_STATUS_SERVICES } from "@tradewind/kubernetes/crd/status.ts";
 import type { ApplicationStatus, Condition, ServiceStatus } from "@tradewind/kubernetes/crd/status.ts";
-import { formatCores, formatMemory } from "@tradewind/kubernetes/objects/quantity.ts";
+import { lastChange } from "@tradewind/core/contract/sentences.ts";
+import { formatCores, formatMemory, utcSeconds } from "@tradewind/core/values/amounts.ts";
 import type { ReadPlan } from "../../plans/read-plan.ts";
-import { lastChange } from "../../keep/last-change.ts";
 import { billOf } from "../../decide/regret.ts";
 import { CONDITIONS, millis } from "./conditions.ts";
 import type { ServiceWorkload } from "../scene/services.ts";
@@ -53,7 +53,7 @@ export function applicationStatus(inputs: StatusInputs): ApplicationStatus {
       policy: header.policy,
       policyReason: header.policyReason,
       policyReasonCodes: codesOf(header.policyReasons),
-      plannedAt: isoTime(header.plannedAtMs),
+      plannedAt: utcSeconds(header.plannedAtMs),
     }),
     ...(recommendations.length > 0 && {
       replicasReady,
@@ -102,11 +102,11 @@ function serviceStatus(served: ServedRecommendation, { workloadOf }: StatusInput
     reason: served.reason.slice(0, 300),
     reasonCodes: codesOf(served.reasons),
     ...(change !== undefined && {
-      lastChange: `${change.what} at ${isoTime(change.decidedAtMs)}: ${change.reason}`.slice(0, 300),
+      lastChange: `${change.what} at ${utcSeconds(change.decidedAtMs)}: ${change.reason}`.slice(0, 300),
     }),
     guard: served.guard.map(({ step }) => step),
     valid: served.valid,
-    decidedAt: isoTime(served.decidedAtMs),
+    decidedAt: utcSeconds(served.decidedAtMs),
     decisionId: served.decisionId.slice(0, 64),
   };
 }
@@ -120,13 +120,10 @@ function condition(
   return {
     type,
     ...verdict,
-    lastTransitionTime: known?.status === verdict.status ? known.lastTransitionTime : isoTime(nowMs),
+    lastTransitionTime: known?.status === verdict.status ? known.lastTransitionTime : utcSeconds(nowMs),
     ...(generation !== undefined && { observedGeneration: generation }),
   };
 }
-
-/** Kubernetes' times have whole seconds. */
-const isoTime = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`;
 
 /** What of a status is worth an immediate write; numbers that move with every window are not. */
 export function materialOf(status: ApplicationStatus): string {

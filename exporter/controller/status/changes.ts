@@ -2,7 +2,7 @@ import type { ServedRecommendation } from "@tradewind/core/contract/recommendati
 import { codesOf } from "@tradewind/core/contract/reasons.ts";
 import { countedOn, sizeOf } from "../sizing/settled-sizes.ts";
 import type { EventFacts } from "@tradewind/kubernetes/write/events.ts";
-import { formatCores, formatMemory } from "@tradewind/kubernetes/objects/quantity.ts";
+import { containerText } from "@tradewind/core/contract/sentences.ts";
 
 /** An event without the object it is about. */
 export type Change = Omit<EventFacts, "regarding">;
@@ -67,14 +67,8 @@ function holding(before: ServedRecommendation, now: ServedRecommendation): Chang
 }
 
 /** Advice moves nothing, so that it changes is no news. */
-function sizeCountedOn(served: ServedRecommendation): string {
-  const { cpuCores, memoryBytes } = countedOn(sizeOf(served), served);
-  const parts = [
-    ...(cpuCores === undefined ? [] : [`${formatCores(cpuCores)} CPU`]),
-    ...(memoryBytes === undefined ? [] : [`${formatMemory(memoryBytes)} memory`]),
-  ];
-  return parts.join(", ");
-}
+const sizeCountedOn = (served: ServedRecommendation): string =>
+  containerText(countedOn(sizeOf(served), served));
 
 const change = (type: Change["type"], reason: string, action: string, note: string): Change => ({
   type,

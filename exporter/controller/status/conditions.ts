@@ -1,5 +1,6 @@
 import type { SharedName } from "@tradewind/core/contract/application-list.ts";
 import type { RecommendationList } from "@tradewind/core/contract/recommendation.ts";
+import { percentileName } from "@tradewind/core/values/amounts.ts";
 import { severityOf } from "@tradewind/core/contract/standing.ts";
 import type { Condition, ConditionType } from "@tradewind/kubernetes/crd/status.ts";
 import type { ReadPlan } from "../../plans/read-plan.ts";
@@ -83,7 +84,7 @@ function objectiveMet({ header, list }: Judged): Verdict {
       ? unknown("TrafficNotSeen", `${nothing}, but ${notSeen(header)}`)
       : unknown("NoTraffic", nothing);
   }
-  const percentile = `p${Number((objective.percentile * 100).toFixed(3))}`;
+  const percentile = percentileName(objective.percentile);
   const limit = `the objective of ${millis(objective.seconds)} ms`;
   if (measured > objective.seconds)
     return no("ObjectiveMissed", `${percentile} is above ${limit}${causeOf(header)}`);

@@ -1,4 +1,5 @@
-import { formatCores, formatMemory, parseQuantity } from "@tradewind/kubernetes/objects/quantity.ts";
+import { formatCores, formatMemory, utcSeconds } from "@tradewind/core/values/amounts.ts";
+import { parseQuantity } from "@tradewind/kubernetes/objects/quantity.ts";
 import type { VerticalPodAutoscaler, VpaCondition } from "@tradewind/kubernetes/objects/vpa.ts";
 import { SIZED } from "../sizing/size-history.ts";
 import type { Sized } from "../sizing/size-history.ts";
@@ -125,7 +126,7 @@ function withTransition(
   const known = before.find(({ type }) => type === wanted.type);
   const sinceMs = known?.status === wanted.status ? (known.lastTransitionTime ?? nowMs) : nowMs;
   // Kubernetes' times have whole seconds.
-  const lastTransitionTime = `${new Date(sinceMs).toISOString().slice(0, 19)}Z`;
+  const lastTransitionTime = utcSeconds(sinceMs);
   return { ...wanted, lastTransitionTime };
 }
 

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { z } from "zod";
 import type { Change } from "@tradewind/core/contract/change.ts";
+import { changeText } from "@tradewind/core/contract/sentences.ts";
 import { describeError, TradewindError } from "@tradewind/core/values/errors.ts";
 import { isPrintable } from "@tradewind/core/values/printable.ts";
 import { BY_NAMESPACE, visible } from "./visible.ts";
@@ -42,7 +43,7 @@ export function setChanges(server: FastifyInstance, { decide, hasToken, list }: 
     (_request, body, done) => done(null, Object.fromEntries(new URLSearchParams(String(body)))),
   );
   server.get("/v1/changes", BY_NAMESPACE, async ({ caller }) => ({
-    changes: visible(list(), caller),
+    changes: visible(list(), caller).map((change) => Object.assign({}, change, { text: changeText(change) })),
     takesVerdicts: hasToken,
     ...(caller.name !== undefined && { token: { name: caller.name, scopes: caller.scopes } }),
   }));

@@ -5,15 +5,14 @@ import type {
   ServedApplication,
   ServedRecommendation,
 } from "@tradewind/core/contract/recommendation.ts";
-import type { Allocation } from "@tradewind/core/contract/plan.ts";
 import type { Reasons } from "@tradewind/core/contract/reason.ts";
 import { codesOf } from "@tradewind/core/contract/reasons.ts";
 import { severityOf } from "@tradewind/core/contract/standing.ts";
 import type { Paint } from "@tradewind/core/terminal/style.ts";
 import { renderTable } from "@tradewind/core/terminal/table.ts";
 import type { Column } from "@tradewind/core/terminal/table.ts";
-import { formatCores, formatMemory } from "@tradewind/kubernetes/objects/quantity.ts";
-import { lastChange } from "../../keep/last-change.ts";
+import { lastChange, latencyText, savingsText, sizeText } from "@tradewind/core/contract/sentences.ts";
+import { formatLatency, percent, utcSeconds } from "@tradewind/core/values/amounts.ts";
 import { recommendationOf } from "../../keep/recommendation.ts";
 
 const NONE =
@@ -30,7 +29,7 @@ export function statusInWords({ recommendations, ...head }: RecommendationList, 
     .toSorted((a, b) => b.decidedAtMs - a.decidedAtMs)
     .map(
       ({ decidedAtMs, policy, reason, reasons, service, what }) =>
-        `  ${time(decidedAtMs)}  ${service}  ${what} (${policy}): ${reason}${codesAfter(reasons)}`,
+        `  ${utcSeconds(decidedAtMs)}  ${service}  ${what} (${policy}): ${reason}${codesAfter(reasons)}`,
     );
   const listed =
     changes.length === 0
@@ -75,11 +74,8 @@ function servicesTable(recommendations: readonly ServedRecommendation[], paint: 
       service,
       namespace,
       replicasReady === undefined ? "?" : String(replicasReady),
-      paint(
-        valid ? (isDue ? "yellow" : "green") : "red",
-        `${sizeInWords(served)}${valid ? "" : ", too old"}`,
-      ),
-      change === undefined ? "none" : `${change.what} at ${time(change.decidedAtMs).slice(11)}`,
+      paint(valid ? (isDue ? "yellow" : "green") : "red", `${sizeText(served)}${valid ? "" : ", too old"}`),
+      change === undefined ? "none" : `${change.what} at ${utcSeconds(change.decidedAtMs).slice(11)}`,
       policy,
     ];
   });
@@ -116,16 +112,12 @@ function applicationInWords(
 function standingInWords(
   head: Pick<ServedApplication, "failedRatio" | "measuredLatencySeconds" | "objective">,
   paint: Paint,
-): string | undefined {
-  const { failedRatio, measuredLatencySeconds, objective } = head;
-  if (objective === undefined) return undefined;
-  const measured = measuredLatencySeconds === undefined ? "not measured" : ms(measuredLatencySeconds);
-  const failed =
-    failedRatio === undefined ? "" : `, ${Math.round(100 * failedRatio)} % of the requests failed`;
+): string {
+  const text = latencyText(head);
+  if (text === undefined || head.objective === undefined) return "";
   const severity = severityOf(head);
   const tone = severity === undefined ? "dim" : severity > 1 ? "red" : "green";
-  const name = `p${Number((100 * objective.percentile).toFixed(3))}`;
-  return `: ${paint(tone, `${name} ${measured}${failed}`)}, objective ${ms(objective.seconds)}`;
+  return `: ${paint(tone, text)}, objective ${formatLatency(head.objective.seconds)}`;
 }
 
 function headInWords(head: Omit<RecommendationList, "recommendations">, paint: Paint): string {
@@ -138,28 +130,16 @@ function headInWords(head: Omit<RecommendationList, "recommendations">, paint: P
       ? "No plan."
       : `Policy ${predictor.policy}${age === undefined ? "" : `, ${Math.round(age)} s ago`}: ${predictor.policyReason ?? ""}${codesAfter(predictor.policyReasons)}`;
   const problem = predictor.problem === undefined ? [] : [`No new plan: ${predictor.problem}`];
-  const why = cause === undefined ? [] : [`Missed since ${time(cause.sinceMs)}: ${cause.summary}`];
+  const why = cause === undefined ? [] : [`Missed since ${utcSeconds(cause.sinceMs)}: ${cause.summary}`];
   return [
-    `${application}${standing ?? ""}`,
+    `${application}${standing}`,
     ...why,
     ...seen,
     policy,
     ...problem,
-    ...regretInWords(head),
+    ...(head.regret && head.mode !== undefined ? [`Mode ${head.mode}: ${savingsText(head.regret)}`] : []),
   ].join("\n");
 }
-
-/** What ran against what was recommended, where nothing is carried out. */
-function regretInWords({ mode, regret }: Pick<RecommendationList, "mode" | "regret">): string[] {
-  if (regret === undefined || mode === undefined) return [];
-  const { addedCost, missedSeconds, observedSeconds, savedCost, sinceMs } = regret;
-  const missed = `objective missed for ${Math.round(missedSeconds)} s while more was recommended`;
-  const cost = `acting would have saved ${cents(savedCost)} and added ${cents(addedCost)}`;
-  return [`Mode ${mode}, ${Math.round(observedSeconds)} s since ${time(sinceMs)}: ${cost}; ${missed}`];
-}
-
-/** A price, to a tenth of a thousandth of the currency. */
-const cents = (cost: number): string => cost.toFixed(4);
 
 function serviceInWords(served: ServedRecommendation): string {
   const { namespace, policy, reason, refused, replicasReady = "?", service, setBy, valid } = served;
@@ -168,9 +148,9 @@ function serviceInWords(served: ServedRecommendation): string {
   const said =
     change === undefined
       ? "none since Tradewind first saw the service"
-      : `${change.what} at ${time(change.decidedAtMs)} (${change.policy}): ${change.reason}${codesAfter(change.reasons)}`;
+      : `${change.what} at ${utcSeconds(change.decidedAtMs)} (${change.policy}): ${change.reason}${codesAfter(change.reasons)}`;
   return [
-    `${service} (${namespace}): ${replicasReady} ready, ${sizeInWords(served)} recommended${valid ? "" : ", too old to be served"}`,
+    `${service} (${namespace}): ${replicasReady} ready, ${sizeText(served)} recommended${valid ? "" : ", too old to be served"}`,
     `  last change  ${said}`,
     `  now          ${policy}: ${refused ?? reason}${codes}`,
     ...predictionInWords(served),
@@ -190,19 +170,9 @@ function predictionInWords({ prediction }: ServedRecommendation): string[] {
 export function decisionsInWords(records: readonly DecisionRecord[]): string {
   const lines = records.map((record) => {
     const { policy, reason, reasons } = recommendationOf(record);
-    return `  ${time(record.decidedAtMs)}  ${sizeInWords(record.final)} (${policy}): ${reason}${codesAfter(reasons)}`;
+    return `  ${utcSeconds(record.decidedAtMs)}  ${sizeText(record.final)} (${policy}): ${reason}${codesAfter(reasons)}`;
   });
   return ["Decisions, the one in force first:", ...lines].join("\n");
-}
-
-/** `4 of 600m CPU and 200Mi memory` */
-export function sizeInWords({ cpuCores, memoryBytes, replicas }: Allocation): string {
-  const parts = [
-    String(replicas),
-    ...(cpuCores === undefined ? [] : [`${formatCores(cpuCores)} CPU`]),
-    ...(memoryBytes === undefined ? [] : [`${formatMemory(memoryBytes)} memory`]),
-  ];
-  return parts.length === 1 ? parts.join("") : `${parts[0] ?? ""} of ${parts.slice(1).join(" and ")}`;
 }
 
 /** ` [slo-violated, queue-share]`; nothing where a peer of another release sends no codes. */
@@ -210,10 +180,3 @@ function codesAfter(reasons: Reasons): string {
   const codes = codesOf(reasons);
   return codes.length === 0 ? "" : ` [${codes.join(", ")}]`;
 }
-
-const percent = (ratio: number): string => `${Math.round(100 * ratio)} %`;
-
-const ms = (seconds: number): string => `${Math.round(1e3 * seconds)} ms`;
-
-/** To the second, in UTC. */
-const time = (epochMs: number): string => `${new Date(epochMs).toISOString().slice(0, 19)}Z`;

@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyReply } from "fastify";
 import { readJsonWith } from "@tradewind/core/values/config.ts";
 import { EventQuery } from "@tradewind/core/contract/audit.ts";
 import type { AuditEvent, EventList } from "@tradewind/core/contract/audit.ts";
+import { eventText } from "@tradewind/core/contract/sentences.ts";
 import { BacktestSummary } from "@tradewind/core/contract/backtest.ts";
 import { describeError } from "@tradewind/core/values/errors.ts";
 import { BY_NAMESPACE, visible } from "./visible.ts";
@@ -38,7 +39,9 @@ export function setOccasions(server: FastifyInstance, occasions: Occasions): voi
       event.application === (application ?? event.application) &&
       event.namespace === (namespace ?? event.namespace);
     const events = visible(occasions.events(), caller).filter(fits);
-    return { events: events.slice(0, most) } satisfies EventList;
+    return {
+      events: events.slice(0, most).map((event) => Object.assign({}, event, { text: eventText(event) })),
+    } satisfies EventList;
   });
   server.get("/v1/calendars", BY_NAMESPACE, async ({ caller }, reply) =>
     reply.type("application/json; charset=utf-8").send(occasions.calendarsJson(caller)),

@@ -2,9 +2,9 @@ import { createHash } from "node:crypto";
 import { readWith } from "@tradewind/core/values/config.ts";
 import { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
 import { TradewindError } from "@tradewind/core/values/errors.ts";
+import { sizeText } from "@tradewind/core/contract/sentences.ts";
 import type { Answer } from "@tradewind/core/terminal/answer.ts";
 import { replay } from "../../decide/guard/guard.ts";
-import { sizeInWords } from "./in-words.ts";
 
 /**
  * @param served a decision record with its keys in the order in which it is served
@@ -22,7 +22,7 @@ export function replayed(served: Readonly<Record<string, unknown>>): Answer {
   const before = JSON.stringify(served);
   const after = JSON.stringify({ ...served, actions, final });
   if (before !== after) {
-    const [was, is] = [sizeInWords(record.final), sizeInWords(final)];
+    const [was, is] = [sizeText(record.final), sizeText(final)];
     const what = was === is ? "the guard's steps differ" : `the record says ${was}, the guard decides ${is}`;
     throw new TradewindError("replay-differs", `${what}; was it written by another release, or changed?`);
   }
@@ -31,7 +31,7 @@ export function replayed(served: Readonly<Record<string, unknown>>): Answer {
   const bytes = Buffer.byteLength(after);
   const { id, namespace, service, wish } = record;
   const lines = [
-    `${service} (${namespace}): ${sizeInWords(wish.allocation)} proposed, ${sizeInWords(final)} decided`,
+    `${service} (${namespace}): ${sizeText(wish.allocation)} proposed, ${sizeText(final)} decided`,
     ...(steps.length > 0 ? steps : ["  no guard step changed it"]),
     `same ${bytes} bytes, SHA-256 ${sha256}`,
   ];

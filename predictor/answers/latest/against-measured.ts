@@ -1,6 +1,6 @@
 import type { PredictedRoute, WhatIfAnswer, WhatIfWarning } from "@tradewind/core/contract/what-if.ts";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
-import { formatLatency } from "@tradewind/core/terminal/format.ts";
+import { formatLatency } from "@tradewind/core/values/amounts.ts";
 import type { ApplicationCost } from "../../decide/cost/price/application-cost.ts";
 import { suppose } from "../../decide/cost/price/suppose.ts";
 import type { WhatIf } from "../../decide/cost/price/what-if.ts";

@@ -1,3 +1,4 @@
+import { percent } from "@tradewind/core/values/amounts.ts";
 import type { ContainerWindow, Window } from "@tradewind/core/contract/window.ts";
 import { mainContainers } from "@tradewind/core/measure/main-containers.ts";
 import type { Pattern, PatternKind } from "@tradewind/core/contract/pattern.ts";
@@ -260,5 +261,3 @@ function limitInWords(window: Window): string {
   const limits = mainContainers(window).flatMap(({ memoryLimitBytes }) => memoryLimitBytes ?? []);
   return limits.length === 0 ? "" : `, at a limit of ${Math.round(Math.min(...limits) / 2 ** 20)} MiB`;
 }
-
-const percent = (ratio: number): string => `${(100 * ratio).toFixed(0)} %`;

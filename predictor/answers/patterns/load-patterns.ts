@@ -1,3 +1,4 @@
+import { percent, utcMinutes } from "@tradewind/core/values/amounts.ts";
 import { mean, median } from "@tradewind/core/values/statistics.ts";
 import type { Pattern } from "@tradewind/core/contract/pattern.ts";
 import { expectedAt } from "../../forecast/expected-load.ts";
@@ -91,7 +92,7 @@ function shiftPattern(residuals: Residuals): LoadPattern[] {
   const found = levelShift(logs, noiseOf(residuals));
   if (found === undefined) return [];
   const sinceMs = (ends[found.at] ?? 0) - 1e3 * stepSeconds;
-  const words = `the load has been ${found.ratio.toFixed(2)} times what it was since ${timeOf(sinceMs)}`;
+  const words = `the load has been ${found.ratio.toFixed(2)} times what it was since ${utcMinutes(sinceMs)}`;
   return [{ kind: "shift", sinceMs, size: found.ratio, confidence: found.confidence, words }];
 }
 
@@ -140,7 +141,7 @@ function seasonPattern(foresight: ForesightState): LoadPattern[] {
   const size = Math.max(...last) / mean(last);
   const sinceMs = series.endMs - series.stepMs * steps;
   const peakMs = sinceMs + series.stepMs * highest;
-  const words = `the load repeats every ${lengthOf((steps * series.stepMs) / 1e3)}; highest from ${timeOf(peakMs)}, at ${size.toFixed(2)} times the mean`;
+  const words = `the load repeats every ${lengthOf((steps * series.stepMs) / 1e3)}; highest from ${utcMinutes(peakMs)}, at ${size.toFixed(2)} times the mean`;
   return [{ kind: "season", sinceMs, size, confidence: strength, words }];
 }
 
@@ -164,9 +165,7 @@ function variance(values: readonly number[]): number {
   return mean(values.map((value) => (value - middle) ** 2));
 }
 
-const percent = (ratio: number): string => `${(100 * ratio).toFixed(0)} %`;
 const rate = (perSecond: number): string => `${Number(perSecond.toPrecision(3))}/s`;
-const timeOf = (ms: number): string => `${new Date(ms).toISOString().slice(0, 16)}Z`;
 
 function lengthOf(seconds: number): string {
   if (seconds < 120) return seconds === 60 ? "minute" : `${seconds} s`;

@@ -3,7 +3,8 @@ import { CREATE_INSTANCE, Proposal } from "@tradewind/core/contract/proposal.ts"
 import type { CheckedProposal, PROPOSAL_VERDICTS } from "@tradewind/core/contract/proposal.ts";
 import { QUOTA_AMOUNTS } from "@tradewind/core/contract/workload.ts";
 import { issuesInWords } from "@tradewind/core/values/errors.ts";
-import { formatMemory, parseQuantity } from "@tradewind/kubernetes/objects/quantity.ts";
+import { formatMemory, percent } from "@tradewind/core/values/amounts.ts";
+import { parseQuantity } from "@tradewind/kubernetes/objects/quantity.ts";
 import { suppose } from "../../decide/cost/price/suppose.ts";
 import type { WhatIf } from "../../decide/cost/price/what-if.ts";
 
@@ -288,5 +289,3 @@ function judged(
   const holds = after <= 1 || after < before - SAME;
   return { verdict: holds ? "kept" : "model-disagrees", why: expected, counterfactual };
 }
-
-const percent = (value: number): string => `${(100 * value).toFixed(0)} %`;

@@ -1,6 +1,6 @@
 import type { Plan, Wish } from "@tradewind/core/contract/plan.ts";
 import type { Proposal } from "@tradewind/core/contract/proposal.ts";
-import { formatMemory } from "@tradewind/kubernetes/objects/quantity.ts";
+import { formatMemory } from "@tradewind/core/values/amounts.ts";
 
 /**
  * What a plan changes, in InfraLLM's form: one proposal for each service that is to have another size.

@@ -1,6 +1,7 @@
 import type { CheckedCounterfactual, Explanation, NamedCause } from "@tradewind/core/contract/explanation.ts";
 import type { Precedent } from "@tradewind/core/contract/incident.ts";
 import type { Pattern } from "@tradewind/core/contract/pattern.ts";
+import { percentileName } from "@tradewind/core/values/amounts.ts";
 import { SIGNAL_NAMES, signalSpec } from "./signals.ts";
 
 type Type = NamedCause["type"];
@@ -79,10 +80,6 @@ interface Cited {
 export function reading({ baseline, signal, value }: Cited): string {
   const before = baseline === undefined ? "" : ` (before: ${amount(signal, baseline)})`;
   return `${NAMES[signal] ?? SIGNAL_WORDS.get(signal) ?? signal} ${amount(signal, value)}${before}`;
-}
-
-export function percentileName(percentile: number): string {
-  return `p${Number((100 * percentile).toFixed(3))}`;
 }
 
 function change({ from, resource, service, to }: CheckedCounterfactual): string {

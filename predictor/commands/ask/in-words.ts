@@ -1,13 +1,8 @@
 import type { Accuracy } from "@tradewind/core/contract/accuracy.ts";
 import type { Explanation, NamedCause } from "@tradewind/core/contract/explanation.ts";
 import type { Pattern } from "@tradewind/core/contract/pattern.ts";
-import {
-  counterfactual,
-  percentileName,
-  precedentInWords,
-  reading,
-  TYPE_WORDS,
-} from "../../answers/reason/words.ts";
+import { percentileName } from "@tradewind/core/values/amounts.ts";
+import { counterfactual, precedentInWords, reading, TYPE_WORDS } from "../../answers/reason/words.ts";
 
 /** Whether an explanation says anything of a service. */
 export const isAbout = ({ causes, counterfactuals, notCauses }: Explanation, service: string): boolean =>

@@ -1,5 +1,5 @@
 import { addJsonFlag, exitCodes, printAnswer } from "@tradewind/core/terminal/answer.ts";
-import { formatLatency } from "@tradewind/core/terminal/format.ts";
+import { formatLatency, percentileName } from "@tradewind/core/values/amounts.ts";
 import { NodeClassList } from "@tradewind/core/contract/node-classes.ts";
 import type { NodeClass, Placement } from "@tradewind/core/contract/node-classes.ts";
 import type { Command } from "commander";
@@ -49,7 +49,7 @@ export function inWords(list: NodeClassList, withPatch = false): string {
   if (classes.length === 0)
     return "Nodes of one class only are known, or no decision has been made on models yet: there is nothing to compare.";
   const width = Math.max(...classes.map(({ nodeClass }) => nodeClass.length));
-  const percentile = `p${Number((100 * objective.percentile).toFixed(3))}`;
+  const percentile = percentileName(objective.percentile);
   const moves = placements.map((each) => {
     const measured = each.measured && measuredInWords(each.measured, percentile);
     const command = withPatch ? commandOf(each, namespace) : undefined;

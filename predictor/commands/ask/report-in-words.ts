@@ -1,10 +1,15 @@
 import type { PeriodReport } from "@tradewind/core/contract/period-report.ts";
-import { SIZES } from "@tradewind/core/contract/recommendation.ts";
-import { formatLatency, formatSeconds } from "@tradewind/core/terminal/format.ts";
+import {
+  finePercent,
+  formatLatency,
+  formatSeconds,
+  percentileName,
+  utcSeconds,
+} from "@tradewind/core/values/amounts.ts";
+import { savingsText, sizesChangeText } from "@tradewind/core/contract/sentences.ts";
 import type { RegretReport } from "@tradewind/core/contract/recommendation.ts";
 import type { Paint } from "@tradewind/core/terminal/style.ts";
 import { renderTable } from "@tradewind/core/terminal/table.ts";
-import { formatCores, formatMemory } from "@tradewind/kubernetes/objects/quantity.ts";
 
 /** What the scaler counted of decisions that were not carried out, or why it is not known. */
 export interface Unacted {
@@ -18,8 +23,8 @@ type Change = PeriodReport["newest"][number];
 /** Objective and cost in sentences, then tables of routes and services, then the newest decisions with their reasons. */
 export function reportInWords(report: PeriodReport, unacted: Unacted, paint: Paint): string {
   const { application, decisions, fromMs, newest, objective, toMs } = report;
-  const percentile = `p${Number((100 * objective.percentile).toFixed(3))}`;
-  const title = `${application}, ${time(fromMs)} to ${time(toMs)}; objective: ${percentile} ${formatLatency(objective.seconds)}`;
+  const percentile = percentileName(objective.percentile);
+  const title = `${application}, ${utcSeconds(fromMs)} to ${utcSeconds(toMs)}; objective: ${percentile} ${formatLatency(objective.seconds)}`;
   const shown = newest.length < decisions ? ` (the newest ${newest.length})` : "";
   return [
     [
@@ -39,9 +44,9 @@ export function reportInWords(report: PeriodReport, unacted: Unacted, paint: Pai
 function objectiveLines(report: PeriodReport, percentile: string, paint: Paint): string[] {
   const { measuredSeconds, missedSeconds, requests, requestsOver, worstLatencySeconds } = report;
   if (measuredSeconds === 0) return ["Objective: no requests were measured."];
-  const missed = `missed for ${formatSeconds(missedSeconds)} of ${formatSeconds(measuredSeconds)} (${percent(missedSeconds / measuredSeconds)})`;
+  const missed = `missed for ${formatSeconds(missedSeconds)} of ${formatSeconds(measuredSeconds)} (${finePercent(missedSeconds / measuredSeconds)})`;
   return [
-    `Objective: ${paint(missedSeconds > 0 ? "red" : "green", missed)}; ${Math.round(requestsOver)} of ${Math.round(requests)} requests over (${percent(requestsOver / Math.max(1, requests))}), worst ${percentile} ${formatLatency(worstLatencySeconds)}`,
+    `Objective: ${paint(missedSeconds > 0 ? "red" : "green", missed)}; ${Math.round(requestsOver)} of ${Math.round(requests)} requests over (${finePercent(requestsOver / Math.max(1, requests))}), worst ${percentile} ${formatLatency(worstLatencySeconds)}`,
   ];
 }
 
@@ -51,17 +56,14 @@ function costLines(report: PeriodReport): string[] {
   const saved = costAtFirstSizes > 0 ? 1 - cost / costAtFirstSizes : 0;
   return [
     `Cost: ${cost.toFixed(4)} (${(cost / hours).toFixed(4)} an hour) for ${cpuCoreHours.toFixed(2)} core-hours, ${memoryGigabyteHours.toFixed(2)} GB-hours, ${replicaHours.toFixed(2)} replica-hours`,
-    `Savings: ${percent(Math.abs(saved))} ${saved < 0 ? "more" : "less"} than the sizes at the begin, kept all the time (${costAtFirstSizes.toFixed(4)})`,
+    `Savings: ${finePercent(Math.abs(saved))} ${saved < 0 ? "more" : "less"} than the sizes at the begin, kept all the time (${costAtFirstSizes.toFixed(4)})`,
   ];
 }
 
 function unactedLines({ mode, regret, scalerProblem }: Unacted): string[] {
   if (scalerProblem !== undefined) return [`Acting: not known, ${scalerProblem}`];
   if (regret === undefined) return mode === undefined ? [] : [`Acting: mode is ${mode}`];
-  const { addedCost, missedSeconds, observedSeconds, savedCost, sinceMs } = regret;
-  return [
-    `Acting (mode is ${mode}): since ${time(sinceMs)} (${formatSeconds(observedSeconds)}) it would have saved ${savedCost.toFixed(4)} and added ${addedCost.toFixed(4)}; objective missed for ${formatSeconds(missedSeconds)} while more was recommended`,
-  ];
+  return [`Acting (mode is ${mode}): ${savingsText(regret)}`];
 }
 
 function routesTable({ routes }: PeriodReport, percentile: string, paint: Paint): string {
@@ -76,7 +78,7 @@ function routesTable({ routes }: PeriodReport, percentile: string, paint: Paint)
     routes.map((each) => [
       each.route,
       each.requests.toFixed(0),
-      percent(each.requestsOver / each.requests),
+      finePercent(each.requestsOver / each.requests),
       formatSeconds(each.missedSeconds),
       formatLatency(each.worstLatencySeconds),
     ]),
@@ -108,17 +110,5 @@ function servicesTable({ services }: PeriodReport, paint: Paint): string {
   );
 }
 
-const FORMATS = { replicas: String, cpuCores: formatCores, memoryBytes: formatMemory } as const;
-const NAMES = { replicas: "replicas", cpuCores: "CPU", memoryBytes: "memory" } as const;
-
-function changeInWords({ after, before, decidedAtMs, reason, service }: Change): string {
-  const what = SIZES.flatMap((size) => {
-    const [from, to] = [before[size], after[size]];
-    if (from === undefined || to === undefined || from === to) return [];
-    return [`${NAMES[size]} ${FORMATS[size](from)} → ${FORMATS[size](to)}`];
-  });
-  return `  ${time(decidedAtMs)}  ${service}  ${what.join(", ")}: ${reason}`;
-}
-
-const time = (epochMs: number): string => `${new Date(epochMs).toISOString().slice(0, 19)}Z`;
-const percent = (ratio: number): string => `${(100 * ratio).toFixed(ratio < 0.1 ? 2 : 1)} %`;
+const changeInWords = ({ after, before, decidedAtMs, reason, service }: Change): string =>
+  `  ${utcSeconds(decidedAtMs)}  ${service}  ${sizesChangeText(before, after)}: ${reason}`;

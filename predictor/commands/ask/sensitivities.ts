@@ -4,6 +4,7 @@ import { SensitivityList } from "@tradewind/core/contract/sensitivities.ts";
 import type { ServiceSensitivity, UnitWorth } from "@tradewind/core/contract/sensitivities.ts";
 import { addApplicationFlags, askPredictor } from "./ask.ts";
 import type { ApplicationFlags } from "./ask.ts";
+import { percentileName } from "@tradewind/core/values/amounts.ts";
 
 const EXAMPLES = `
 Examples:
@@ -48,7 +49,7 @@ export function configure(command: Command): void {
 /** Two lines for each service, those that gain most first. */
 export function inWords(list: SensitivityList): string {
   const { decidedAtMs, objective, policy, services, unavailable } = list;
-  const percentile = `p${Number((100 * objective.percentile).toFixed(3))}`;
+  const percentile = percentileName(objective.percentile);
   const decided = new Date(decidedAtMs).toISOString();
   const head = `Decision of ${decided} by ${policy}; objective: ${percentile} ${ms(objective.seconds)} ms.`;
   if (unavailable !== undefined) return `${head}\n${unavailable}`;

@@ -1,16 +1,22 @@
 import type { PredictedRoute, WhatIfAnswer } from "@tradewind/core/contract/what-if.ts";
-import { formatLatency } from "@tradewind/core/terminal/format.ts";
+import {
+  finePercent,
+  formatCores,
+  formatLatency,
+  formatMemory,
+  percentileName,
+  utcSeconds,
+} from "@tradewind/core/values/amounts.ts";
 import type { Paint } from "@tradewind/core/terminal/style.ts";
 import { renderTable } from "@tradewind/core/terminal/table.ts";
 import type { Column } from "@tradewind/core/terminal/table.ts";
-import { formatCores, formatMemory } from "@tradewind/kubernetes/objects/quantity.ts";
 
 /** A verdict, then a table of routes and one of services. */
 export function whatIfInWords(answer: WhatIfAnswer, paint: Paint): string {
   const { application, costPerHour, decidedAtMs, load, objective, overRatio, policy, routes, services } =
     answer;
   const { warnings } = answer;
-  const percentile = `p${Number((100 * objective.percentile).toFixed(3))}`;
+  const percentile = percentileName(objective.percentile);
   const [slowest] = routes;
   const isMet = routes.every(({ objectiveSeconds, then }) => then.latencySeconds <= objectiveSeconds);
   const verdict =
@@ -24,8 +30,8 @@ export function whatIfInWords(answer: WhatIfAnswer, paint: Paint): string {
   return [
     [
       verdict,
-      `Cost: ${costPerHour.now.toFixed(4)} → ${costPerHour.then.toFixed(4)} an hour${more}; requests over the objective: ${percent(overRatio.now)} → ${percent(overRatio.then)}.`,
-      `${application}: decision of ${new Date(decidedAtMs).toISOString().slice(0, 19)}Z by ${policy}; load ${load.then.toFixed(2)} times that of the last window (the plan: ${load.now.toFixed(2)}).`,
+      `Cost: ${costPerHour.now.toFixed(4)} → ${costPerHour.then.toFixed(4)} an hour${more}; requests over the objective: ${finePercent(overRatio.now)} → ${finePercent(overRatio.then)}.`,
+      `${application}: decision of ${utcSeconds(decidedAtMs)} by ${policy}; load ${load.then.toFixed(2)} times that of the last window (the plan: ${load.now.toFixed(2)}).`,
       ...warnings.map(({ words }) => paint("yellow", `Careful: ${words}.`)),
     ].join("\n"),
     routesTable(answer, percentile, paint),
@@ -49,8 +55,8 @@ function routesTable({ routes }: WhatIfAnswer, percentile: string, paint: Paint)
     formatLatency(lastWindow?.measuredSeconds),
     ranged(now),
     paint(then.latencySeconds > objectiveSeconds ? "red" : "green", ranged(then)),
-    percent(now.overRatio),
-    percent(then.overRatio),
+    finePercent(now.overRatio),
+    finePercent(then.overRatio),
   ]);
   return renderTable(columns, rows, paint);
 }
@@ -86,5 +92,4 @@ function changed(now: number, then: number, format: (value: number) => string, p
   return before === after ? before : paint("yellow", `${before} → ${after}`);
 }
 
-const percent = (ratio: number): string => `${(100 * ratio).toFixed(ratio < 0.1 ? 2 : 1)} %`;
 const signed = (ratio: number): string => `${ratio < 0 ? "" : "+"}${(100 * ratio).toFixed(1)} %`;

@@ -1,3 +1,4 @@
+import { percent } from "@tradewind/core/values/amounts.ts";
 import type { Finding } from "../../sources/source.ts";
 import type { HeardService, HeardTraffic } from "./heard-traffic.ts";
 import { proposeMapping } from "./name-mapping.ts";
@@ -178,8 +179,6 @@ function silent({ services }: HeardTraffic, { workloads = [] }: Expected): Findi
 
 const quoted = (text: string): string =>
   /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(text) ? text : JSON.stringify(text);
-
-const percent = (share: number): string => `${(100 * share).toFixed(0)} %`;
 
 /** `3 services (a, b, c)`. */
 function some(names: readonly string[], what: string): string {

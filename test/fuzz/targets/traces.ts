@@ -13,12 +13,12 @@ import { readStoredOtlp } from "@tradewind/predictor/sources/traces/stored-otlp.
 import { DEFAULT_RECEIVER_LIMITS } from "@tradewind/predictor/sources/otlp/limits.ts";
 import type { SpanDecoder } from "@tradewind/predictor/sources/otlp/span-decoder.ts";
 import { ZipkinJsonDecoder, ZipkinProtobufDecoder } from "@tradewind/predictor/sources/otlp/decode-zipkin.ts";
-import { ZipkinOptions, ZipkinSource } from "@tradewind/predictor/sources/zipkin/zipkin-source.ts";
+import { ZipkinOptions, ZipkinSource } from "@tradewind/predictor/sources/traces/zipkin-source.ts";
 import { NO_RESOURCES } from "@tradewind/predictor/window/resources.ts";
 import { DERIVED_KIND, SPAN_KIND, SpanBatch } from "@tradewind/predictor/window/span.ts";
 import { WindowBuilder } from "@tradewind/predictor/window/window-builder.ts";
 import { jaegerTraces, tempoTrace, traffic } from "../../predictor/sources/traffic.ts";
-import { zipkinProtobuf } from "../../predictor/sources/zipkin/zipkin-spans.ts";
+import { zipkinProtobuf } from "../../predictor/sources/traces/zipkin-spans.ts";
 import { attempt, attemptAsync, expect, jsonText, never } from "../engine/oracle.ts";
 import { ProtobufMutator } from "../engine/protobuf.ts";
 import type { Target } from "../engine/target.ts";

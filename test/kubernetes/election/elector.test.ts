@@ -3,7 +3,7 @@ import { systemClock } from "@tradewind/core/process/clock.ts";
 import { ApiClient } from "@tradewind/kubernetes/client/client.ts";
 import { RESOURCES } from "@tradewind/kubernetes/client/resources.ts";
 import { LeaderElector } from "@tradewind/kubernetes/election/elector.ts";
-import { LEASE_NAME, rulesFor } from "@tradewind/kubernetes/rbac/table.ts";
+import { LEASE_NAME, rulesFor } from "@tradewind/kubernetes/client/rights.ts";
 import { waitUntil } from "../../wait-until.ts";
 import { FakeApiServer } from "../fake-api-server.ts";
 import { silentLog } from "../silent-log.ts";

@@ -1,11 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  formatCores,
-  formatMemory,
-  parseQuantity,
-  Quantity,
-} from "@tradewind/kubernetes/objects/quantity.ts";
+import { formatCores, formatMemory } from "@tradewind/core/values/amounts.ts";
+import { parseQuantity, Quantity } from "@tradewind/kubernetes/objects/quantity.ts";
 
 describe("parseQuantity", () => {
   it.each([

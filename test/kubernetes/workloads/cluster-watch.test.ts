@@ -5,7 +5,7 @@ import { ApiClient } from "@tradewind/kubernetes/client/client.ts";
 import { RESOURCES } from "@tradewind/kubernetes/client/resources.ts";
 import { ClusterWatch } from "@tradewind/kubernetes/workloads/cluster-watch.ts";
 import type { ClusterWatchOptions, WatchHealth } from "@tradewind/kubernetes/workloads/cluster-watch.ts";
-import { rulesFor } from "@tradewind/kubernetes/rbac/table.ts";
+import { rulesFor } from "@tradewind/kubernetes/client/rights.ts";
 import { waitUntil } from "../../wait-until.ts";
 import { deployment, pod, podOf, replicaSet } from "../cluster-objects.ts";
 import { FakeApiServer } from "../fake-api-server.ts";

@@ -5,7 +5,7 @@ import { ApiClient } from "@tradewind/kubernetes/client/client.ts";
 import { RESOURCES } from "@tradewind/kubernetes/client/resources.ts";
 import { HorizontalPodAutoscaler, ScaledObject } from "@tradewind/kubernetes/objects/autoscaler.ts";
 import { KubernetesMetrics } from "@tradewind/kubernetes/prometheus.ts";
-import { rulesFor } from "@tradewind/kubernetes/rbac/table.ts";
+import { rulesFor } from "@tradewind/kubernetes/client/rights.ts";
 import { recommendationTriggers } from "@tradewind/kubernetes/workloads/recommendation-triggers.ts";
 import { registerTriggerMetrics } from "@tradewind/predictor/sources/kubernetes/trigger-metrics.ts";
 import { KubernetesWorkloads } from "@tradewind/predictor/sources/kubernetes/workloads.ts";

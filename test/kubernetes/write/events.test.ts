@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { ApiClient } from "@tradewind/kubernetes/client/client.ts";
 import { RESOURCES } from "@tradewind/kubernetes/client/resources.ts";
-import { rulesFor } from "@tradewind/kubernetes/rbac/table.ts";
+import { rulesFor } from "@tradewind/kubernetes/client/rights.ts";
 import { EventRecorder } from "@tradewind/kubernetes/write/events.ts";
 import type { EventFacts, EventResult } from "@tradewind/kubernetes/write/events.ts";
 import { TokenBucket } from "@tradewind/kubernetes/write/token-bucket.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { phasesOf } from "@tradewind/local/load/phases.ts";
 import type { Picture } from "@tradewind/local/screen/picture.ts";
-import { formatLatency, formatSeconds } from "@tradewind/core/terminal/format.ts";
+import { formatLatency, formatSeconds } from "@tradewind/core/values/amounts.ts";
 import { renderPicture, renderProgress } from "@tradewind/local/screen/render.ts";
 import { choosePaint, coloured, cut, plain } from "@tradewind/core/terminal/style.ts";
 

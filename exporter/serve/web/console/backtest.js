@@ -28,7 +28,7 @@ export function Backtest({ known }) {
             h(
               "pre",
               { tabIndex: 0 },
-              "tradewind backtest --application application.yaml --state /var/lib/tradewind --from 7d --json > week.json\ntradewind scaler … --backtest-report week.json",
+              "tradewind backtest --config application.yaml --state /var/lib/tradewind --from 7d --json > week.json\ntradewind scaler … --backtest-report week.json",
             ),
           )
         : h(Missing, { key: "none", problem, what: "backtest" }),

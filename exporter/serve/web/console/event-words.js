@@ -1,5 +1,4 @@
 import { h } from "preact";
-import { date, sizeChange } from "./format.js";
 import { Chip, Diff } from "./parts.js";
 
 /** @import { AuditEvent } from "@tradewind/core/contract/audit.ts" */
@@ -47,47 +46,8 @@ export function EventLine({ event }) {
       " ",
       h(Codes, { codes: event.codes }),
     );
-  if (event.kind === "rollback")
-    return h(
-      "span",
-      null,
-      h("strong", null, event.service),
-      ": the change did harm (",
-      event.times === 1 ? "once" : `${event.times} times`,
-      " today); what ran before is kept until ",
-      date(event.untilMs),
-    );
-  if (event.kind === "brownout")
-    return h(
-      "span",
-      null,
-      h("strong", null, event.service),
-      event.state === "begun"
-        ? ": goes down to its minimum to make room for "
-        : ": comes back, as it was down for ",
-      h("strong", null, event.for.service),
-      ` of ${event.for.application}`,
-      event.quota === undefined ? "" : ` (quota '${event.quota}')`,
-    );
-  if (event.kind === "calendar")
-    return h(
-      "span",
-      null,
-      h("strong", null, event.service),
-      `: calendar '${event.calendar}' of at least ${event.floorReplicas} replicas ${event.state}`,
-      byWhom(event),
-    );
-  return h(
-    "span",
-    null,
-    h("strong", null, event.service),
-    `: ${sizeChange(event)} ${event.state}${byWhom(event)}`,
-  );
+  return h("span", null, h("strong", null, event.service), `: ${event.text}`);
 }
-
-/** @param {{ by?: string | undefined, note?: string | undefined }} event */
-const byWhom = ({ by, note }) =>
-  by === undefined ? "" : ` by ${by}${note === undefined ? "" : ` (${note})`}`;
 
 /** Codes of reasons; docs/reasons.md says what each means on call. @param {{ codes: readonly string[] }} props */
 export const Codes = ({ codes }) => h("span", { class: "soft small" }, [...new Set(codes)].join(", "));

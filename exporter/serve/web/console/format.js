@@ -1,7 +1,5 @@
 /** How numbers are written on every page. Absent is a dash, never 0. */
 
-/** @import { Change } from "@tradewind/core/contract/change.ts" */
-
 const DASH = "–";
 
 /** @param {number | undefined} seconds */
@@ -65,24 +63,6 @@ export const date = (atMs) =>
 
 /** @param {number} percentile @returns p95 of 0.95 */
 export const percentileName = (percentile) => `p${+(100 * percentile).toFixed(1)}`;
-
-/**
- * A change of one size: `replicas 3 → 5`, `CPU 0.2 cores → 0.8 cores`.
- * @param {{ resource: "cpu" | "memory" | "replicas", from: number, to: number }} change
- */
-export function sizeChange({ from, resource, to }) {
-  const { title, write } =
-    SIZES[resource === "cpu" ? "cpuCores" : resource === "memory" ? "memoryBytes" : resource];
-  return `${title} ${from === 0 && resource !== "replicas" ? "" : `${write(from)} → `}${write(to)}`;
-}
-
-/** What a change would do. @param {Change} change */
-export const changeText = (change) =>
-  change.kind === "size"
-    ? sizeChange(change)
-    : `at least ${change.calendar.floor?.replicas ?? 0} replicas (usual ${change.usualReplicas}) from ` +
-      `${change.calendar.from} until ${change.calendar.until} ${change.calendar.timeZone}, ` +
-      `needed on ${change.hits} of ${change.occurrences} days (confidence ${percent(change.confidence)})`;
 
 /** How a size is called and written. */
 export const SIZES = /** @type {const} */ ({

@@ -1,7 +1,7 @@
 import { h } from "preact";
 import { useState } from "preact/hooks";
 import { ask, useAsk } from "./api.js";
-import { changeText, date, percent } from "./format.js";
+import { date, percent } from "./format.js";
 import { Card, Chip, Missing, Notice, Table, useId } from "./parts.js";
 
 /** @import { ApiProblem } from "./api.js" */
@@ -113,7 +113,7 @@ function Approvals({ list, onDecided, problem }) {
                 "tr",
                 { key: each.id },
                 h("td", null, each.service),
-                h("td", null, changeText(each)),
+                h("td", null, each.text),
                 h("td", null, each.state),
                 h("td", null, deciderOf(each)),
               ),
@@ -158,7 +158,7 @@ function Waiting({ change, mayDecide, onDecided, who }) {
     h(Chip, { kind: state === "awaiting" ? "warn" : "good" }, state),
     h("strong", null, service),
     h("span", { class: "soft" }, namespace),
-    h("span", null, `${changeText(change)}${share}`),
+    h("span", null, `${change.text}${share}`),
     h(
       "span",
       { class: "soft" },
@@ -186,7 +186,7 @@ function Calendars({ list, problem }) {
       h(
         "p",
         { class: "soft" },
-        "None that this scaler reads. Write `calendars` into the Application and give it to the scaler with --application: docs/calendars.md.",
+        "None that this scaler reads. Write `calendars` into the Application and give it to the scaler with --config: docs/calendars.md.",
       ),
     );
   return h(

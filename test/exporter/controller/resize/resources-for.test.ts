@@ -1,6 +1,7 @@
 import { resourcesFor } from "@tradewind/exporter/controller/resize/resources-for.ts";
 import { mainContainer } from "@tradewind/kubernetes/workloads/main-container.ts";
-import { formatCores, formatMemory, parseQuantity } from "@tradewind/kubernetes/objects/quantity.ts";
+import { formatCores, formatMemory } from "@tradewind/core/values/amounts.ts";
+import { parseQuantity } from "@tradewind/kubernetes/objects/quantity.ts";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { cartPod, MEBI } from "../sizing/pods.ts";

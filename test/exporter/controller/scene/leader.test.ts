@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { RESOURCES } from "@tradewind/kubernetes/client/resources.ts";
 import { ApplicationStatus } from "@tradewind/kubernetes/crd/status.ts";
-import { LEASE_NAME, rulesFor } from "@tradewind/kubernetes/rbac/table.ts";
+import { LEASE_NAME, rulesFor } from "@tradewind/kubernetes/client/rights.ts";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { verifyChain } from "@tradewind/exporter/keep/journal/chain.ts";
 import { openTrail } from "@tradewind/exporter/keep/journal/journal.ts";

@@ -4,8 +4,8 @@ import { WatchedNamespaces } from "@tradewind/exporter/controller/scene/namespac
 import { ApiClient } from "@tradewind/kubernetes/client/client.ts";
 import { RESOURCES } from "@tradewind/kubernetes/client/resources.ts";
 import { KubernetesMetrics } from "@tradewind/kubernetes/prometheus.ts";
-import { rulesFor } from "@tradewind/kubernetes/rbac/table.ts";
-import type { Block } from "@tradewind/kubernetes/rbac/table.ts";
+import { rulesFor } from "@tradewind/kubernetes/client/rights.ts";
+import type { Block } from "@tradewind/kubernetes/client/rights.ts";
 import { Registry } from "prom-client";
 import { onTestFinished } from "vitest";
 import { deployment } from "../../../kubernetes/cluster-objects.ts";

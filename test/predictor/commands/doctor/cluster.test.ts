@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { RESOURCES } from "@tradewind/kubernetes/client/resources.ts";
-import { rulesFor } from "@tradewind/kubernetes/rbac/table.ts";
+import { rulesFor } from "@tradewind/kubernetes/client/rights.ts";
 import { examine } from "@tradewind/predictor/commands/doctor/doctor.ts";
 import { DoctorOptions } from "@tradewind/predictor/commands/doctor/options.ts";
 import { FakeApiServer } from "../../../kubernetes/fake-api-server.ts";

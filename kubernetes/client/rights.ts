@@ -1,5 +1,5 @@
-import { RESOURCES } from "../client/resources.ts";
-import type { Resource } from "../client/resources.ts";
+import { RESOURCES } from "./resources.ts";
+import type { Resource } from "./resources.ts";
 import { AUTOSCALER_STATUS } from "../objects/node-group.ts";
 
 /** The Lease that the exporters' leader holds, in the namespace that Tradewind runs in, unless they are given another name. */

@@ -1,4 +1,4 @@
-import { BLOCKS, PERMISSIONS } from "@tradewind/kubernetes/rbac/table.ts";
+import { BLOCKS, PERMISSIONS } from "@tradewind/kubernetes/client/rights.ts";
 import { describe, expect, it } from "vitest";
 
 describe("the table of rights", () => {

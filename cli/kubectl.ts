@@ -9,8 +9,8 @@ import type {
   ReleaseChoice,
   ScalerPod,
 } from "@tradewind/kubernetes/port-forward/scaler-pods.ts";
-import { ASKING_COMMANDS } from "../asking-commands.ts";
-import type { CommandEntry } from "../entry.ts";
+import { ASKING_COMMANDS } from "./asking-commands.ts";
+import type { CommandEntry } from "./entry.ts";
 
 const EXAMPLES = `
 Examples:

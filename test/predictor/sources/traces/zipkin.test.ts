@@ -2,7 +2,7 @@ import { gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { startOtlpReceiver } from "@tradewind/predictor/sources/otlp/receiver.ts";
 import type { OtlpReceiver } from "@tradewind/predictor/sources/otlp/receiver.ts";
-import { ZipkinOptions, ZipkinSource } from "@tradewind/predictor/sources/zipkin/zipkin-source.ts";
+import { ZipkinOptions, ZipkinSource } from "@tradewind/predictor/sources/traces/zipkin-source.ts";
 import { NO_RESOURCES } from "@tradewind/predictor/window/resources.ts";
 import { SPAN_KIND } from "@tradewind/predictor/window/span.ts";
 import type { SpanBatch } from "@tradewind/predictor/window/span.ts";

@@ -3,7 +3,7 @@ import { systemClock } from "@tradewind/core/process/clock.ts";
 import { ApiClient } from "@tradewind/kubernetes/client/client.ts";
 import { RESOURCES } from "@tradewind/kubernetes/client/resources.ts";
 import { KubernetesMetrics } from "@tradewind/kubernetes/prometheus.ts";
-import { BLOCKS, PERMISSIONS, rulesFor } from "@tradewind/kubernetes/rbac/table.ts";
+import { BLOCKS, PERMISSIONS, rulesFor } from "@tradewind/kubernetes/client/rights.ts";
 import { ApplicationResource } from "@tradewind/kubernetes/application/resource.ts";
 import { KubernetesWorkloads } from "@tradewind/predictor/sources/kubernetes/workloads.ts";
 import { Registry } from "prom-client";

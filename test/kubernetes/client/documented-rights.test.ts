@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { PERMISSIONS } from "@tradewind/kubernetes/rbac/table.ts";
-import type { Permission } from "@tradewind/kubernetes/rbac/table.ts";
+import { PERMISSIONS } from "@tradewind/kubernetes/client/rights.ts";
+import type { Permission } from "@tradewind/kubernetes/client/rights.ts";
 
 const page = readFileSync(new URL("../../../docs/kubernetes.md", import.meta.url), "utf8").replaceAll(
   / +/g,

@@ -7,9 +7,9 @@ import type { Interval } from "../../window/interval.ts";
 import { SpanBatch } from "../../window/span.ts";
 import { clockFinding, problem } from "../check.ts";
 import type { Finding, PullResult, SpanSource } from "../source.ts";
-import { SeenTraces } from "../traces/seen-traces.ts";
-import { searchBySplitting, tooMany } from "../traces/split-search.ts";
-import type { Slice } from "../traces/split-search.ts";
+import { SeenTraces } from "./seen-traces.ts";
+import { searchBySplitting, tooMany } from "./split-search.ts";
+import type { Slice } from "./split-search.ts";
 import { readZipkinSpan } from "../otlp/read-zipkin.ts";
 
 export const ZipkinOptions = EndpointOptions.extend({

@@ -1,0 +1,151 @@
+import type { AuditEvent } from "./audit.ts";
+import type { Change } from "./change.ts";
+import type { Allocation } from "./plan.ts";
+import { SIZES } from "./recommendation.ts";
+import type { RecommendationList, ServedApplication, SizeChange, SizeChanges } from "./recommendation.ts";
+import {
+  formatCores,
+  formatLatency,
+  formatMemory,
+  formatSeconds,
+  percent,
+  percentileName,
+  utcSeconds,
+} from "../values/amounts.ts";
+
+/** The one place where facts beside reasons become English: sizes, changes, events, and where an application stands. */
+
+const NAMES = { replicas: "replicas", cpuCores: "CPU", memoryBytes: "memory" } as const;
+const FORMATS = { replicas: String, cpuCores: formatCores, memoryBytes: formatMemory } as const;
+const SIZE_OF = { replicas: "replicas", cpu: "cpuCores", memory: "memoryBytes" } as const;
+
+type AnySizes = { readonly [Size in (typeof SIZES)[number]]?: number | undefined };
+
+/** `4 of 600m CPU and 200Mi memory` */
+export function sizeText({ replicas, ...sizes }: Allocation): string {
+  const container = containerText(sizes, " and ");
+  return container === "" ? String(replicas) : `${replicas} of ${container}`;
+}
+
+/** `600m CPU, 200Mi memory`; empty where no size is stated. */
+export function containerText(
+  { cpuCores, memoryBytes }: Partial<Omit<Allocation, "replicas">>,
+  between = ", ",
+): string {
+  const parts = [
+    ...(cpuCores === undefined ? [] : [`${formatCores(cpuCores)} CPU`]),
+    ...(memoryBytes === undefined ? [] : [`${formatMemory(memoryBytes)} memory`]),
+  ];
+  return parts.join(between);
+}
+
+/** `replicas 2 → 4, CPU 160m → 280m`: the sizes that differ, where both are known. */
+export function sizesChangeText(before: AnySizes, after: AnySizes): string {
+  return SIZES.flatMap((size) => {
+    const [from, to] = [before[size], after[size]];
+    return from === undefined || to === undefined || from === to ? [] : [sizeChangeText(size, from, to)];
+  }).join(", ");
+}
+
+const sizeChangeText = (size: (typeof SIZES)[number], from: number, to: number): string =>
+  `${NAMES[size]} ${FORMATS[size](from)} → ${FORMATS[size](to)}`;
+
+/** The newest decision that changed a size of a service. */
+export interface LastChange extends Pick<
+  SizeChange,
+  "decidedAtMs" | "decisionId" | "policy" | "reason" | "reasons"
+> {
+  /** `replicas 2 → 4, CPU 160m → 280m` */
+  readonly what: string;
+}
+
+/** Undefined where every size is still what it was when Tradewind first saw the service. */
+export function lastChange(setBy: SizeChanges = {}): LastChange | undefined {
+  const changed = SIZES.flatMap((size) => {
+    const change = setBy[size];
+    return change?.from === undefined ? [] : [{ size, change, from: change.from }];
+  });
+  const newestMs = Math.max(...changed.map(({ change }) => change.decidedAtMs));
+  const newest = changed.filter(({ change }) => change.decidedAtMs === newestMs);
+  const [first] = newest;
+  if (first === undefined) return undefined;
+  const { decidedAtMs, decisionId, policy, reason, reasons } = first.change;
+  const what = newest.map(({ change, from, size }) => sizeChangeText(size, from, change.to)).join(", ");
+  return { what, decidedAtMs, decisionId, policy, reason, reasons };
+}
+
+/** `replicas 3 → 5`, `CPU 200m → 800m`, `memory 1Gi`; of a calendar what it keeps and when. */
+export function changeText(change: Change): string {
+  if (change.kind === "size") return resourceChangeText(change);
+  const { calendar, confidence, hits, occurrences, usualReplicas } = change;
+  return (
+    `at least ${calendar.floor?.replicas ?? 0} replicas (usual ${usualReplicas}) from ${calendar.from} until ${calendar.until} ` +
+    `${calendar.timeZone}, needed on ${hits} of ${occurrences} days (confidence ${percent(confidence)})`
+  );
+}
+
+/** A container size of 0 was not stated before. */
+function resourceChangeText({
+  from,
+  resource,
+  to,
+}: Pick<Extract<Change, { kind: "size" }>, "from" | "resource" | "to">): string {
+  const size = SIZE_OF[resource];
+  return from === 0 && size !== "replicas"
+    ? `${NAMES[size]} ${FORMATS[size](to)}`
+    : sizeChangeText(size, from, to);
+}
+
+/** ` by ann (ticket 4711)`; empty where nobody decided. */
+export const deciderText = ({ by, note }: Pick<Change, "by" | "note">): string =>
+  by === undefined ? "" : ` by ${by}${note === undefined ? "" : ` (${note})`}`;
+
+/** What happened to the service, without its name. */
+export function eventText(event: AuditEvent): string {
+  switch (event.kind) {
+    case "decision":
+      return sizesChangeText(event.before, event.after);
+    case "rollback":
+      return `the change did harm (${event.times === 1 ? "once" : `${event.times} times`} today); what ran before is kept until ${utcSeconds(event.untilMs)}`;
+    case "brownout": {
+      const what =
+        event.state === "begun"
+          ? "goes down to its minimum to make room for"
+          : "comes back, as it was down for";
+      const quota = event.quota === undefined ? "" : ` (quota '${event.quota}')`;
+      return `${what} ${event.for.service} of ${event.for.application}${quota}`;
+    }
+    case "calendar":
+      return `calendar '${event.calendar}' of at least ${event.floorReplicas} replicas ${event.state}${deciderText(event)}`;
+    case "change":
+    default:
+      return `${resourceChangeText(event)} ${event.state}${deciderText(event)}`;
+  }
+}
+
+/** `p95 412 ms, 3 % of the requests failed`; undefined where no objective is known. */
+export function latencyText({
+  failedRatio,
+  measuredLatencySeconds,
+  objective,
+}: Pick<ServedApplication, "failedRatio" | "measuredLatencySeconds" | "objective">): string | undefined {
+  if (objective === undefined) return undefined;
+  const measured =
+    measuredLatencySeconds === undefined ? "not measured" : formatLatency(measuredLatencySeconds);
+  const failed = failedRatio === undefined ? "" : `, ${percent(failedRatio)} of the requests failed`;
+  return `${percentileName(objective.percentile)} ${measured}${failed}`;
+}
+
+/** What acting would have saved and added, where nothing is carried out. */
+export function savingsText({
+  addedCost,
+  missedSeconds,
+  observedSeconds,
+  savedCost,
+  sinceMs,
+}: NonNullable<RecommendationList["regret"]>): string {
+  return (
+    `in ${formatSeconds(observedSeconds)} since ${utcSeconds(sinceMs)} acting would have saved ${savedCost.toFixed(4)} and ` +
+    `added ${addedCost.toFixed(4)}; objective missed for ${formatSeconds(missedSeconds)} while more was recommended`
+  );
+}
