@@ -92,8 +92,17 @@ function applicationInWords(
   { reachable }: RecommendationList["predictor"],
   paint: Paint,
 ): string {
-  const { cause, failedRatio, measuredLatencySeconds, mode, objective, patterns, regret, ...predictor } =
-    about;
+  const {
+    cause,
+    failedRatio,
+    measuredLatencySeconds,
+    mode,
+    objective,
+    patterns,
+    regret,
+    unmapped,
+    ...predictor
+  } = about;
   return headInWords(
     {
       schema: RECOMMENDATIONS_SCHEMA,
@@ -106,6 +115,7 @@ function applicationInWords(
       ...(failedRatio !== undefined && { failedRatio }),
       ...(cause && { cause }),
       ...(patterns && { patterns }),
+      ...(unmapped && { unmapped }),
       predictor: { reachable, ...predictor },
     },
     paint,
@@ -145,6 +155,7 @@ function headInWords(head: Omit<RecommendationList, "recommendations">, paint: P
     ...seen,
     policy,
     ...problem,
+    ...(head.unmapped ?? []).map((each) => paint("yellow", each)),
     ...regretInWords(head),
   ].join("\n");
 }
