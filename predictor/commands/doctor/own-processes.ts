@@ -165,7 +165,7 @@ async function checkPlan(
     ({ windows }, subject) =>
       unmappedNames(windows)
         .slice(0, MOST_NAMES)
-        .map((name): Finding => ({ subject, level: "warning", ...mappingOf(name) })),
+        .map((name): Finding => Object.assign({ subject, level: "warning" as const }, mappingOf(name))),
   );
   const ofRoutes = await asked(
     predictor,

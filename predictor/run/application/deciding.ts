@@ -247,9 +247,7 @@ export class Deciding {
     this.last = { inputs, missing: parts, window };
     const planSeconds = (clock.monotonicMs() - beganMs) / 1e3;
     metrics.planned(plan, toMs, planSeconds);
-    this.parts.patterns?.window({ application, windowSet, outcome });
-    this.parts.explaining?.window({ application, windowSet, outcome });
-    this.parts.routes?.adopt({ application, windowSet, setAside: builder.setAside });
+    this.show(application, windowSet, outcome);
     if (!repeated) {
       const cost = hourlyCost(windowSet, plan, application);
       const requests = judgedRequests(windowSet, application);
@@ -267,6 +265,14 @@ export class Deciding {
       });
     }
     metrics.queues(windowSet.windows, outcome.queues);
+  }
+
+  /** Tells those who answer people. */
+  private show(application: Application, windowSet: WindowSet, outcome: PolicyOutcome): void {
+    const { builder, explaining, patterns, routes } = this.parts;
+    patterns?.window({ application, windowSet, outcome });
+    explaining?.window({ application, windowSet, outcome });
+    routes?.adopt({ application, windowSet, setAside: builder.setAside });
   }
 
   /** Half of a window may be from before a surge that a plan has answered already. */

@@ -21,7 +21,7 @@ const PLAN: Plan = {
 };
 const CLOCK = { nowMs: () => 15_000, monotonicMs: () => 15_000 };
 const status = (name: string) => ({
-  application: { namespace: "shop", name },
+  application: { namespace: "shop", name, state: "planned" as const },
   plan: { ...PLAN, application: name },
   madeMs: 0,
   reachable: true,
