@@ -33,7 +33,7 @@ export async function backfillFigures(
     const path = join(directory, "history.sqlite");
     const log = createLog("bench", "silent");
     const options = PrometheusOptions.parse({ url: server.url, metrics: "otel", backfill: { days } });
-    const source = new PrometheusSource(options, { namespace: "shop", entry: () => "service-0" });
+    const source = new PrometheusSource(options, { namespace: "shop", entries: () => ["service-0"] });
     const heap = { peakBytes: 0 };
     const runOnce = async (until: number): Promise<{ seconds: number; windows: number; state: string }> => {
       const store = new SqliteStore({ path, log });

@@ -58,10 +58,7 @@ async function throughSource(
   const server = createServer((_request, response) => response.end(text));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const source = new JaegerSource(
-    JaegerOptions.parse({ url, services: ["nginx-web-server"] }),
-    () => undefined,
-  );
+  const source = new JaegerSource(JaegerOptions.parse({ url, services: ["nginx-web-server"] }), () => []);
   try {
     const builder = makeBuilder();
     const beganMs = performance.now();

@@ -11,6 +11,7 @@ import type { ClassLogs } from "../../../nodes/class-mix.ts";
 import { callsAfter } from "./calls.ts";
 import { namesIn } from "./cost-window.ts";
 import type { CostWindow } from "./cost-window.ts";
+import { ROUTE_SHARE } from "./learn-routes.ts";
 import { ownTailSeconds } from "./percentile.ts";
 import type { CostSettings } from "../../facts/cost-settings.ts";
 import { isSaturated } from "../../facts/need.ts";
@@ -48,9 +49,6 @@ export function servicesAfter(
   });
 }
 
-/** Weight of a window in what is usual of a service while objectives are met. */
-const MET_SHARE = 0.1;
-
 /** @param window undefined where a route through the service missed its objective, or none passes it */
 function metTailAfter(
   { metTailSeconds: before }: ServiceModelMemory,
@@ -59,7 +57,7 @@ function metTailAfter(
 ): number | undefined {
   const seconds = ownTailSeconds(window?.ownLatency, percentile);
   if (seconds === undefined || before === undefined) return seconds ?? before;
-  return before + MET_SHARE * (seconds - before);
+  return before + ROUTE_SHARE * (seconds - before);
 }
 
 /** Services on routes, none of which missed its objective. */
