@@ -128,7 +128,7 @@ export const Explanation = z.strictObject({
   /** What was like it before, and how that ended; absent while the objective is met, and in what earlier releases wrote. */
   precedents: orAbsent(Precedents),
   /** What is not known, in words. */
-  missing: z.array(z.string().max(300)).max(16),
+  missing: z.array(z.string().max(500)).max(16),
   /** Earlier explanations that were judged, and those of them whose first cause was right; absent where none was. */
   accuracy: orAbsent(z.strictObject({ judged: Count, first: Count })),
   /** The four tagged stages. */

@@ -175,6 +175,9 @@ export type PlanCause = z.infer<typeof PlanCause>;
 /** Most patterns that a plan carries; the predictor's `/v1/patterns` has all of them. */
 export const MOST_PLAN_PATTERNS = 8;
 
+/** Names in spans without a workload, each in a sentence with the mapping proposed. */
+export const Unmapped = z.array(z.string().max(1_000)).max(10);
+
 export const PLAN_SCHEMA = "tradewind.dev/plan/v1";
 
 /** One decision of the predictor for a whole application: `GET /v1/plan`. */
@@ -215,6 +218,8 @@ export const Plan = z.strictObject({
   cause: orAbsent(PlanCause),
   /** What the window and the load show, failures first; absent where nothing is seen. */
   patterns: orAbsent(z.array(Pattern).max(MOST_PLAN_PATTERNS)),
+  /** Absent where every name has a workload, or it is not known what runs. */
+  unmapped: orAbsent(Unmapped),
   wishes: z.array(Wish).max(10_000),
 });
 export type Plan = z.infer<typeof Plan>;

@@ -88,6 +88,11 @@ export const Reason = z.discriminatedUnion("code", [
     ...Named,
   }),
   reason("cheapest", {}),
+  reason("held-up", {
+    /** Self-time tail over what it is while objectives are met. */
+    selfTimeRatio: NonNegative,
+    cpuRatio: NonNegative,
+  }),
   reason("at-cpu-limit", { throttledRatio: Ratio }),
   reason("memory-peak", { fromBytes: NonNegative, toBytes: NonNegative, peakRatio: NonNegative }),
   reason("cpu-cores", { fromCores: NonNegative, toCores: NonNegative }),

@@ -37,6 +37,8 @@ const SENTENCES: Sentences = {
       ? `${named(facts)} grows at its CPU limit`
       : "no service on the route is at its CPU limit"),
   cheapest: () => "cheapest",
+  "held-up": ({ cpuRatio, selfTimeRatio }) =>
+    `takes ${selfTimeRatio.toFixed(1)} times as long as while the objective was met, at ${percent(cpuRatio)} CPU use: it waits for something else, and nothing is taken of it`,
   "at-cpu-limit": ({ throttledRatio }) =>
     `${percent(throttledRatio)} of its CPU time is throttled in a miss that the models do not explain: grows without them`,
   "memory-peak": ({ fromBytes, peakRatio, toBytes }) =>

@@ -11,6 +11,7 @@ import {
   PlanDisruptions,
   PolicyLabel,
   Wish,
+  Unmapped,
 } from "./plan.ts";
 import {
   Count,
@@ -248,6 +249,7 @@ export const ServedApplication = z.strictObject({
   regret: RegretReport.optional(),
   cause: orAbsent(PlanCause),
   patterns: orAbsent(z.array(Pattern).max(MOST_PLAN_PATTERNS)),
+  unmapped: orAbsent(Unmapped),
 });
 export type ServedApplication = z.infer<typeof ServedApplication>;
 
@@ -282,6 +284,7 @@ export const RecommendationList = z.strictObject({
   /** What the missed objective is put down to; absent where it is met, or no cause is named. */
   cause: orAbsent(PlanCause),
   patterns: orAbsent(z.array(Pattern).max(MOST_PLAN_PATTERNS)),
+  unmapped: orAbsent(Unmapped),
   recommendations: z.array(ServedRecommendation).max(20_000),
 });
 export type RecommendationList = z.infer<typeof RecommendationList>;

@@ -58,8 +58,17 @@ const isOne = (status: ApplicationStatus | readonly ApplicationStatus[]): status
   !Array.isArray(status);
 
 function applicationOf(status: ApplicationStatus, clock: Clock): ServedApplication {
-  const { cause, failedRatio, predictor, mode, objective, measuredLatencySeconds, patterns, regret } =
-    headerOfOne(status, clock);
+  const {
+    cause,
+    failedRatio,
+    predictor,
+    mode,
+    objective,
+    measuredLatencySeconds,
+    patterns,
+    regret,
+    unmapped,
+  } = headerOfOne(status, clock);
   const { reachable: _, ...about } = predictor;
   const { name = "", namespace = "" } = status.application ?? {};
   return {
@@ -73,6 +82,7 @@ function applicationOf(status: ApplicationStatus, clock: Clock): ServedApplicati
     ...(regret && { regret }),
     ...(cause && { cause }),
     ...(patterns && { patterns }),
+    ...(unmapped && { unmapped }),
   };
 }
 
@@ -107,6 +117,7 @@ function headerOfOne(
     ...(plan?.failedRatio !== undefined && { failedRatio: plan.failedRatio }),
     ...(plan?.cause && { cause: plan.cause }),
     ...(plan?.patterns && { patterns: plan.patterns }),
+    ...(plan?.unmapped && { unmapped: plan.unmapped }),
   };
 }
 

@@ -11,17 +11,17 @@ export interface MadeSources {
   readonly spans: readonly SpanSource[];
 }
 
-/** @param current the present application, where its entry may change */
+/** @param current the present application, where its entries may change */
 export function makeSources(
   config: AskedSources,
-  application: Pick<Application, "namespace" | "entry"> | undefined,
-  current: () => Pick<Application, "entry"> | undefined = () => application,
+  application: Pick<Application, "namespace" | "entries"> | undefined,
+  current: () => Pick<Application, "entries"> | undefined = () => application,
   settings: ClientSettings = {},
 ): MadeSources {
-  const entry = (): string | undefined => (current() ?? application)?.entry;
-  const context = { namespace: application?.namespace ?? "default", entry };
+  const entries = (): readonly string[] => (current() ?? application)?.entries ?? [];
+  const context = { namespace: application?.namespace ?? "default", entries };
   return {
     prometheus: config.prometheus.map((options) => new PrometheusSource(options, context, settings)),
-    spans: makeTraceSources(config, entry, settings),
+    spans: makeTraceSources(config, entries, settings),
   };
 }

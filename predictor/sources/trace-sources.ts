@@ -11,28 +11,28 @@ import { ZipkinOptions, ZipkinSource } from "./traces/zipkin-source.ts";
 /** What the options of every store of traces have. */
 export type TraceOptions = EndpointOptions & { readonly name: string; readonly graceSeconds: number };
 
-/** The service whose traces are asked for where the options name none; it may change. */
-type Entry = () => string | undefined;
+/** The services whose traces are asked for where the options name none; they may change. */
+type Entries = () => readonly string[];
 
 /** A kind of store of traces. */
 interface TraceSourceKind {
   /** Of its section in the configuration: a list of options, one for each store. */
   readonly schema: z.ZodType<readonly TraceOptions[]>;
   /** The sources of such a list; each checks for the doctor what it needs. */
-  readonly make: (list: readonly TraceOptions[], entry: Entry, settings: ClientSettings) => SpanSource[];
+  readonly make: (list: readonly TraceOptions[], entries: Entries, settings: ClientSettings) => SpanSource[];
 }
 
 const MOST_STORES = 16;
 
 function kindOf<Options extends TraceOptions>(
   schema: z.ZodType<Options>,
-  Source: new (options: Options, entry: Entry, settings: ClientSettings) => SpanSource,
+  Source: new (options: Options, entries: Entries, settings: ClientSettings) => SpanSource,
 ): TraceSourceKind {
   const stores = z.array(schema).max(MOST_STORES);
   return {
     schema: stores.default([]),
-    make: (list, entry, settings) =>
-      stores.parse(list).map((options) => new Source(options, entry, settings)),
+    make: (list, entries, settings) =>
+      stores.parse(list).map((options) => new Source(options, entries, settings)),
   };
 }
 
@@ -70,6 +70,6 @@ export function mapTraceOptions(
 
 export const makeTraceSources = (
   sections: TraceSections,
-  entry: Entry,
+  entries: Entries,
   settings: ClientSettings,
-): SpanSource[] => NAMES.flatMap((name) => TRACE_SOURCES[name].make(sections[name], entry, settings));
+): SpanSource[] => NAMES.flatMap((name) => TRACE_SOURCES[name].make(sections[name], entries, settings));

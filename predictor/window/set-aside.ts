@@ -46,10 +46,13 @@ export class AsideTally {
 
   /** What was counted since the last time, as over so many seconds. */
   take(seconds: number): SetAside[] {
-    const taken = [...this.tallies.values()].map(({ count, sketch, ...as }): SetAside => {
-      const latency = as.class === "stream" ? undefined : sketch.summary();
-      return { ...as, perSecond: count / seconds, ...(latency && { latency }) };
-    });
+    const taken = [...this.tallies.values()].map(
+      ({ class: as, count, operation, service, sketch }): SetAside => {
+        const latency = as === "stream" ? undefined : sketch.summary();
+        const aside = { class: as, service, operation, perSecond: count / seconds };
+        return latency === undefined ? aside : Object.assign(aside, { latency });
+      },
+    );
     this.tallies.clear();
     return taken;
   }

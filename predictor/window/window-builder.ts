@@ -393,9 +393,7 @@ export class WindowBuilder {
     }
     this.weights.weigh(batch, index, service, nowMs);
     if (isRoot) this.noteRoot(trace, batch, index, service);
-    if (batch.kind[index] === SPAN_KIND.server && this.streams.isStream(batch.names[index] ?? ""))
-      batch.kind[index] = DERIVED_KIND.stream;
-    if (this.batchServices.isLibrary(batch, index)) batch.kind[index] = libraryKind(batch.kind[index] ?? 0);
+    this.deriveKind(batch, index);
     const isRequest = isRoot || isRequestKind(batch.kind[index] ?? 0);
     this.completeness.taken(service, isRequest ? this.sinceSeconds(endNs, nowMs) : NaN);
     trace.head = this.arena.put(batch, index, {
@@ -408,6 +406,14 @@ export class WindowBuilder {
     this.noteFoldable(trace, batch, index, endNs);
     trace.earliestEventNs = Math.min(trace.earliestEventNs, isRoot ? startNs : endNs);
     return undefined;
+  }
+
+  /** Kinds that the application, or the process of the span, says. */
+  private deriveKind(batch: SpanBatch, index: number): void {
+    const kind = batch.kind[index] ?? 0;
+    if (kind === SPAN_KIND.server && this.streams.isStream(batch.names[index] ?? ""))
+      batch.kind[index] = DERIVED_KIND.stream;
+    else if (this.batchServices.isLibrary(batch, index)) batch.kind[index] = libraryKind(kind);
   }
 
   private noteRoot(trace: OpenTrace, batch: SpanBatch, index: number, service: number): void {

@@ -88,8 +88,17 @@ function applicationInWords(
   { reachable }: RecommendationList["predictor"],
   paint: Paint,
 ): string {
-  const { cause, failedRatio, measuredLatencySeconds, mode, objective, patterns, regret, ...predictor } =
-    about;
+  const {
+    cause,
+    failedRatio,
+    measuredLatencySeconds,
+    mode,
+    objective,
+    patterns,
+    regret,
+    unmapped,
+    ...predictor
+  } = about;
   return headInWords(
     {
       schema: RECOMMENDATIONS_SCHEMA,
@@ -102,6 +111,7 @@ function applicationInWords(
       ...(failedRatio !== undefined && { failedRatio }),
       ...(cause && { cause }),
       ...(patterns && { patterns }),
+      ...(unmapped && { unmapped }),
       predictor: { reachable, ...predictor },
     },
     paint,
@@ -137,6 +147,7 @@ function headInWords(head: Omit<RecommendationList, "recommendations">, paint: P
     ...seen,
     policy,
     ...problem,
+    ...(head.unmapped ?? []).map((each) => paint("yellow", each)),
     ...(head.regret && head.mode !== undefined ? [`Mode ${head.mode}: ${savingsText(head.regret)}`] : []),
   ].join("\n");
 }

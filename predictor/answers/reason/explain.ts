@@ -45,10 +45,14 @@ export interface Explained {
   /** The live models; undefined where none decided on this window, and why not. */
   readonly models: Pick<WhatIf, "resized" | "sized" | "sizeOf" | "ownTime" | "tailSeconds"> | undefined;
   readonly whyNoModels: string;
+  /** Names without a workload, each in a sentence. */
+  readonly unmapped: readonly string[];
 }
 
 const MOST_CLEARED = 20;
 const MOST_FAULTS = 5;
+const MOST_UNMAPPED = 5;
+const MOST_CHARACTERS = 500;
 
 /** An explanation, and the state of the application that every value in it is cited from. */
 export interface Reasoned {
@@ -186,6 +190,7 @@ function missingOf(explained: Explained): string[] {
     ...(names.length > 0
       ? [`no latency of ${names.join(", ")}${unmeasured.length > 5 ? " and others" : ""}`]
       : []),
+    ...explained.unmapped.slice(0, MOST_UNMAPPED).map((each) => each.slice(0, MOST_CHARACTERS)),
   ];
 }
 

@@ -1,5 +1,5 @@
 import { addJsonFlag, exitCodes, printAnswer } from "@tradewind/core/terminal/answer.ts";
-import { formatLatency } from "@tradewind/core/terminal/format.ts";
+import { formatLatency } from "@tradewind/core/values/amounts.ts";
 import type { Paint } from "@tradewind/core/terminal/style.ts";
 import { renderTable } from "@tradewind/core/terminal/table.ts";
 import type { Column } from "@tradewind/core/terminal/table.ts";

@@ -8,7 +8,7 @@ import { Snapshot } from "@tradewind/core/contract/snapshot.ts";
 import { clientOf } from "@tradewind/core/net/endpoint/own-process.ts";
 import type { OwnProcess, ProcessAccess } from "@tradewind/core/net/endpoint/own-process.ts";
 import { WindowSet } from "@tradewind/core/contract/window.ts";
-import { unmappedNames } from "../../decide/facts/unmapped.ts";
+import { mappingOf, unmappedNames } from "../../decide/facts/unmapped.ts";
 import { clockFinding, problem } from "../../sources/check.ts";
 import type { Finding } from "../../sources/source.ts";
 
@@ -165,12 +165,7 @@ async function checkPlan(
     ({ windows }, subject) =>
       unmappedNames(windows)
         .slice(0, MOST_NAMES)
-        .map(({ proposed, service }): Finding => ({
-          subject,
-          level: "warning",
-          message: `requests lead to '${service}', which no workload is called: nothing can be scaled for its time`,
-          remedy: `map it to the workload whose process it is: services: [{ name: ${service}, workload: { kind: Deployment, name: ${proposed ?? "WORKLOAD"} } }]`,
-        })),
+        .map((name): Finding => Object.assign({ subject, level: "warning" as const }, mappingOf(name))),
   );
   const ofRoutes = await asked(
     predictor,

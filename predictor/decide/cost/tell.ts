@@ -16,6 +16,7 @@ import { bounded } from "../facts/target.ts";
 import type { PlannedTarget, Target, Targets } from "../facts/target.ts";
 import { withRises } from "./learn/starts.ts";
 import type { CostMemory, ServiceModelMemory } from "./learn/state.ts";
+import type { HeldUp } from "./prepare/routes.ts";
 import type { CostLevel, Problem } from "./prepare/prepare.ts";
 import type { ServiceNow } from "./prepare/service-now.ts";
 import type { ApplicationCost } from "./price/application-cost.ts";
@@ -115,7 +116,7 @@ function coresBounds(
 function plannedTarget(
   number: number,
   changes: Pick<PlannedTarget, "steps"> & { readonly cheapestCores: number | undefined },
-  { grownCores, level, measured, window }: Problem,
+  { grownCores, heldUp, level, measured, window }: Problem,
   { cost, tradedFor, waiting }: Solution,
 ): Target {
   const { fixed, model, observation, residual } = measured[number] as ServiceNow;
@@ -133,9 +134,7 @@ function plannedTarget(
     policy: level,
     reasons: [
       ...placementReasons(observation, replicas, waitingReplicas, tradedFor),
-      grownCores.has(fixed.name)
-        ? { code: "at-cpu-limit", throttledRatio: throttledShare(observation.window) }
-        : { code: "cheapest" },
+      whyOf(heldUp.get(fixed.name), grownCores.has(fixed.name), observation),
       replicasReason(observation, replicas),
       ...sizeReasons(observation, stated, memoryRatio),
     ],
@@ -147,6 +146,11 @@ function plannedTarget(
       ...(changes.cheapestCores !== undefined && { cheapestCores: changes.cheapestCores }),
     },
   };
+}
+
+function whyOf(heldUp: HeldUp | undefined, isGrown: boolean, { window }: Observation): Reason {
+  if (isGrown) return { code: "at-cpu-limit", throttledRatio: throttledShare(window) };
+  return heldUp === undefined ? { code: "cheapest" } : { code: "held-up", ...heldUp };
 }
 
 /** Which of its pods wait for a node, and for which services it gives up its own. */

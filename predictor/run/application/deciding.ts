@@ -14,6 +14,7 @@ import { tailPredictionError } from "../../learn/predicted-tail.ts";
 import type { ApplicationMetrics } from "./application-metrics.ts";
 import type { LearnedCalendar } from "@tradewind/core/contract/calendar.ts";
 import { LearnedCalendars } from "../../forecast/calendar/propose-calendars.ts";
+import { mappingInWords, unmappedNames } from "../../decide/facts/unmapped.ts";
 import { usersPerSecond } from "../../decide/facts/user-flows.ts";
 import { hourlyCost, judgedRequests } from "../../decide/facts/accounts.ts";
 import type { InputsArchive } from "./inputs-archive.ts";
@@ -100,6 +101,9 @@ export interface DecidingOptions {
   /** Told how far the tail was off that the plan before had predicted; undefined when that cannot be told. */
   readonly onTailError?: (ratio: number | undefined) => void;
 }
+
+/** Names without a workload that a plan carries. */
+const MOST_UNMAPPED = 10;
 
 /** What the last window was decided from. */
 interface Decided {
@@ -266,9 +270,7 @@ export class Deciding {
     this.last = { inputs, missing: parts, window };
     const planSeconds = (clock.monotonicMs() - beganMs) / 1e3;
     metrics.planned(plan, toMs, planSeconds);
-    this.parts.patterns?.window({ application, windowSet, outcome });
-    this.parts.explaining?.window({ application, windowSet, outcome });
-    this.parts.routes?.adopt({ application, windowSet, setAside: builder.setAside });
+    this.show(application, windowSet, outcome);
     if (!repeated) {
       const cost = hourlyCost(windowSet, plan, application);
       const requests = judgedRequests(windowSet, application);
@@ -286,6 +288,14 @@ export class Deciding {
       });
     }
     metrics.queues(windowSet.windows, outcome.queues);
+  }
+
+  /** Tells those who answer people. */
+  private show(application: Application, windowSet: WindowSet, outcome: PolicyOutcome): void {
+    const { builder, explaining, patterns, routes } = this.parts;
+    patterns?.window({ application, windowSet, outcome });
+    explaining?.window({ application, windowSet, outcome });
+    routes?.adopt({ application, windowSet, setAside: builder.setAside });
   }
 
   /** Half of a window may be from before a surge that a plan has answered already. */
@@ -343,6 +353,9 @@ export class Deciding {
     const learnedCalendars = this.learnCalendars(outcome, inputs);
     const disruptions = disruptionsOf(workloads, application.namespace);
     const wishes = withWorkloads(outcome.plan.wishes, workloads);
+    const unmapped = unmappedNames(windowSet.windows, application.entries)
+      .slice(0, MOST_UNMAPPED)
+      .map(mappingInWords);
     const plan = this.parts.published.publish({ ...outcome.plan, wishes }, windowSet, {
       students: { hash: SHIPPED_HASH },
       complete: missing.length === 0,
@@ -352,6 +365,7 @@ export class Deciding {
       ...(learnedCalendars && { learnedCalendars }),
       ...(disruptions.length > 0 && { disruptions }),
       ...(cause && { cause }),
+      ...(unmapped.length > 0 && { unmapped }),
       ...(patterns.length > 0 && { patterns: patterns.slice(0, MOST_PLAN_PATTERNS) }),
     });
     this.parts.sensitivities?.adopt(plan, outcome.sensitivities);

@@ -10,6 +10,7 @@ import { describeError } from "@tradewind/core/values/errors.ts";
 import type { Logger } from "@tradewind/core/process/log.ts";
 import type { WhatIf } from "../../decide/cost/price/what-if.ts";
 import type { ModelConnection } from "../../answers/language-model/model.ts";
+import { mappingInWords, unmappedNames } from "../../decide/facts/unmapped.ts";
 import { entriesPerSecond } from "../../decide/facts/user-flows.ts";
 import type { SloStanding } from "../../decide/facts/verdict.ts";
 import type { PolicyOutcome } from "../../decide/inputs.ts";
@@ -284,6 +285,7 @@ export class Explaining {
       accuracy: this.#accuracy.right,
       incident: slo === undefined ? incident : { ...incident, harm: harmOf(slo, plan) },
       models,
+      unmapped: unmappedNames(windowSet.windows, application.entries).map(mappingInWords),
       whyNoModels: `policy '${plan.policy}' decided without live models: ${plan.policyReason}`,
     };
   }

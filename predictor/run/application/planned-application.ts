@@ -258,7 +258,11 @@ export class PlannedApplication {
   /** Asks its sources about a window. Never throws. */
   async gather(interval: Interval): Promise<Gathered> {
     const gathered = (await this.gathering?.gather(interval)) ?? NOTHING_GATHERED;
-    const pushed = this.pushed.windows(interval, this.application.namespace, this.own.current()?.entry);
+    const pushed = this.pushed.windows(
+      interval,
+      this.application.namespace,
+      this.own.current()?.entries ?? [],
+    );
     return pushed.windows.length === 0 ? gathered : { ...gathered, sets: [pushed, ...gathered.sets] };
   }
 

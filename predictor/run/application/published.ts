@@ -45,6 +45,7 @@ export class Published {
       | "patterns"
       | "room"
       | "students"
+      | "unmapped"
     > = {},
   ): Plan {
     this.sequence += 1;

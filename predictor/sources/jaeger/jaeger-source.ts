@@ -46,16 +46,16 @@ export class JaegerSource implements SpanSource {
   readonly endpoint: EndpointClient;
   readonly graceSeconds: number;
   private readonly options: JaegerOptions;
-  private readonly entry: () => string | undefined;
+  private readonly entries: () => readonly string[];
   private readonly seen = new SeenTraces();
   private readonly batch = new SpanBatch();
 
-  constructor(options: JaegerOptions, entry: () => string | undefined, settings: ClientSettings = {}) {
+  constructor(options: JaegerOptions, entries: () => readonly string[], settings: ClientSettings = {}) {
     const { url, basicAuth, bearerTokenFile, tls, headers, timeoutSeconds, maxAttempts, maxResponseBytes } =
       options;
     this.name = options.name;
     this.options = options;
-    this.entry = entry;
+    this.entries = entries;
     this.graceSeconds = options.graceSeconds;
     this.endpoint = new EndpointClient(
       options.name,
@@ -101,9 +101,9 @@ export class JaegerSource implements SpanSource {
         { subject, level: "ok", message: `answers, ${known.length} services` },
         ...clockFinding(subject, this.endpoint.health),
       ];
-      const wanted = this.options.services.length > 0 ? this.options.services : [this.entry()];
+      const wanted = this.options.services.length > 0 ? this.options.services : this.entries();
       for (const service of wanted) {
-        if (service === undefined || known.includes(service)) continue;
+        if (known.includes(service)) continue;
         findings.push({
           subject,
           level: "problem",
@@ -132,8 +132,8 @@ export class JaegerSource implements SpanSource {
 
   private async services(signal?: AbortSignal): Promise<readonly string[]> {
     if (this.options.services.length > 0) return this.options.services;
-    const entry = this.entry();
-    if (entry !== undefined) return [entry];
+    const entries = this.entries();
+    if (entries.length > 0) return entries;
     return (await this.listServices(signal)).slice(0, 100);
   }
 

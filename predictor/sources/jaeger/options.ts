@@ -9,7 +9,7 @@ export const JaegerOptions = EndpointOptions.extend({
     .array(ServiceName)
     .max(100)
     .default([])
-    .describe("Services whose traces are asked for; the application's entry service when empty."),
+    .describe("Services whose traces are asked for; the application's entries when empty."),
   limit: z.number().int().min(1).max(10_000).default(500).describe("Traces per question."),
   maxRequests: z.number().int().min(1).max(1_000).default(32).describe("Questions per service and interval."),
   graceSeconds: z

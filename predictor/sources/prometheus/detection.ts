@@ -34,7 +34,7 @@ export interface Detected {
 interface Wanted {
   readonly options: PrometheusOptions;
   readonly namespace: string;
-  readonly entry: string | undefined;
+  readonly entries: readonly string[];
 }
 
 /**
@@ -78,7 +78,7 @@ export async function detectMapping(
     }),
   );
   const hasEntry = ({ services }: { services: ReadonlySet<string> }): number =>
-    Number(wanted.entry !== undefined && services.has(wanted.entry));
+    Number(wanted.entries.some((entry) => services.has(entry)));
   const [best] = ranked.toSorted((a, b) => hasEntry(b) - hasEntry(a) || b.services.size - a.services.size);
   if (best === undefined) throw noMetrics(options, [...counts.keys()]);
   if (best.services.size === 0)

@@ -30,7 +30,7 @@ export interface PrometheusContext {
   /** Services of other namespaces are left out, however many the server knows. */
   readonly namespace: string;
   /** As of now: it may change. */
-  readonly entry: () => string | undefined;
+  readonly entries: () => readonly string[];
 }
 
 interface RedQuestion {
@@ -136,7 +136,7 @@ export class PrometheusSource implements WindowSource, ResourceSource {
       return this.detected.what;
     }
     const { client, options } = this;
-    const wanted = { options, namespace: this.context.namespace, entry: this.context.entry() };
+    const wanted = { options, namespace: this.context.namespace, entries: this.context.entries() };
     const what = await detectMapping(
       client,
       this.reader(client, "server", this.survey),
@@ -222,15 +222,15 @@ export class PrometheusSource implements WindowSource, ResourceSource {
     const reader = this.reader(client, strategy, this.survey, read);
     const reading = await readRed(reader, mapping, grid, namespace, signal);
     if (reading.leftOut > 0) this.endpoint.health.partialResultsTotal += 1;
-    const entry = this.context.entry();
+    const entries = this.context.entries();
     const sets: WindowSet[] = [];
     for (let index = 0; index < grid.count; index += 1) {
       const endMs = windowEndMs(grid, index);
       const windows = windowsOf(reading, index, { namespace, resources: resources(index) })
         .filter((window) => window.namespace === namespace)
         .map((window) => (this.survey.mixed.has(window.service) ? withoutTraffic(window) : window));
-      const flow = entry === undefined ? undefined : entryFlow(windows, entry);
-      sets.push({ startMs: endMs - grid.stepMs, endMs, windows, flows: flow === undefined ? [] : [flow] });
+      const flows = entries.flatMap((entry) => entryFlow(windows, entry) ?? []);
+      sets.push({ startMs: endMs - grid.stepMs, endMs, windows, flows });
     }
     return sets;
   }

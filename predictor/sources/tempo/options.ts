@@ -6,7 +6,7 @@ export const TempoOptions = EndpointOptions.extend({
   name: z.string().min(1).max(63).default("tempo"),
   api: z.enum(["v1", "v2"]).default("v1").describe("Of traces by id: /api/traces or /api/v2/traces."),
   service: ServiceName.optional().describe(
-    "Whose traces are asked for; the application's entry service if absent.",
+    "Whose traces are asked for; the application's entries if absent.",
   ),
   query: z
     .string()

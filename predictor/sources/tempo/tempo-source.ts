@@ -39,8 +39,10 @@ interface FetchedTrace extends ReadSpans {
   readonly isPartial: boolean;
 }
 
-const queryOf = (service: string | undefined): string =>
-  service === undefined ? "{}" : `{ resource.service.name = ${JSON.stringify(service)} }`;
+const queryOf = (services: readonly string[]): string =>
+  services.length === 0
+    ? "{}"
+    : `{ ${services.map((service) => `resource.service.name = ${JSON.stringify(service)}`).join(" || ")} }`;
 
 /** Traces of Grafana Tempo: ids by search, then each trace as OTLP. */
 export class TempoSource implements SpanSource {
@@ -53,13 +55,14 @@ export class TempoSource implements SpanSource {
   private readonly seen = new SeenTraces();
   private readonly batch = new SpanBatch();
 
-  constructor(options: TempoOptions, entry: () => string | undefined, settings: ClientSettings = {}) {
+  constructor(options: TempoOptions, entries: () => readonly string[], settings: ClientSettings = {}) {
     const { url, basicAuth, bearerTokenFile, tls, headers, timeoutSeconds, maxAttempts, maxResponseBytes } =
       options;
     this.name = options.name;
     this.options = options;
     this.graceSeconds = options.graceSeconds;
-    this.query = () => options.query ?? queryOf(options.service ?? entry());
+    this.query = () =>
+      options.query ?? queryOf(options.service === undefined ? entries() : [options.service]);
     this.turn = bulkhead(options.concurrency, Number.MAX_SAFE_INTEGER);
     this.endpoint = new EndpointClient(
       options.name,

@@ -18,7 +18,7 @@ export const ZipkinOptions = EndpointOptions.extend({
     .array(ServiceName)
     .max(100)
     .default([])
-    .describe("Services whose traces are asked for; the application's entry service when empty."),
+    .describe("Services whose traces are asked for; the application's entries when empty."),
   limit: z.number().int().min(1).max(10_000).default(500).describe("Traces per question."),
   maxRequests: z.number().int().min(1).max(1_000).default(32).describe("Questions per service and interval."),
   graceSeconds: z
@@ -44,16 +44,16 @@ export class ZipkinSource implements SpanSource {
   readonly endpoint: EndpointClient;
   readonly graceSeconds: number;
   private readonly options: ZipkinOptions;
-  private readonly entry: () => string | undefined;
+  private readonly entries: () => readonly string[];
   private readonly seen = new SeenTraces();
   private readonly batch = new SpanBatch();
 
-  constructor(options: ZipkinOptions, entry: () => string | undefined, settings: ClientSettings = {}) {
+  constructor(options: ZipkinOptions, entries: () => readonly string[], settings: ClientSettings = {}) {
     const { url, basicAuth, bearerTokenFile, tls, headers, timeoutSeconds, maxAttempts, maxResponseBytes } =
       options;
     this.name = options.name;
     this.options = options;
-    this.entry = entry;
+    this.entries = entries;
     this.graceSeconds = options.graceSeconds;
     this.endpoint = new EndpointClient(
       options.name,
@@ -124,9 +124,7 @@ export class ZipkinSource implements SpanSource {
   }
 
   private wanted(): readonly string[] {
-    const entry = this.entry();
-    if (this.options.services.length > 0) return this.options.services;
-    return entry === undefined ? [] : [entry];
+    return this.options.services.length > 0 ? this.options.services : this.entries();
   }
 
   private async services(signal?: AbortSignal): Promise<readonly string[]> {

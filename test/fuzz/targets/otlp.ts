@@ -277,7 +277,7 @@ function takeMetrics(decoder: MetricJsonDecoder | MetricProtobufDecoder, bytes: 
     attempt(() => pushed.add(batch.points, NOW_MS), never);
   }
   const set = attempt(
-    () => pushed.windows({ startMs: NOW_MS - 15_000, endMs: NOW_MS }, "shop", "frontend"),
+    () => pushed.windows({ startMs: NOW_MS - 15_000, endMs: NOW_MS }, "shop", ["frontend"]),
     never,
   );
   const parsed = WindowSet.safeParse(set);

@@ -111,7 +111,7 @@ function source(name: string, seeds: readonly unknown[], options: object): Targe
       );
       const reader = new PrometheusSource(
         PrometheusOptions.parse({ url: "http://prometheus:9090", metrics: "otel", ...options }),
-        { namespace: "shop", entry: () => "front" },
+        { namespace: "shop", entries: () => ["front"] },
       );
       answerWith(
         reader.endpoint,

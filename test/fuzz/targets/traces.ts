@@ -65,7 +65,7 @@ function jaeger(api: "v1" | "v3", seeds: readonly unknown[]): Target {
         services: ["front"],
         maxRequests: 4,
       });
-      const source = new JaegerSource(options, () => "front");
+      const source = new JaegerSource(options, () => ["front"]);
       answerWith(source.endpoint, () => value);
       await pull(source);
     },
@@ -80,7 +80,7 @@ function tempo(api: "v1" | "v2", trace: unknown): Target {
     [seed],
     async (value) => {
       const options = TempoOptions.parse({ url: "http://tempo:3200", api, maxRequests: 4 });
-      const source = new TempoSource(options, () => "front");
+      const source = new TempoSource(options, () => ["front"]);
       const { search, trace: found } = (value ?? {}) as { search?: unknown; trace?: unknown };
       answerWith(source.endpoint, (path) => (path === "api/search" ? search : found));
       await pull(source);
@@ -116,7 +116,7 @@ const zipkinSource = valueTarget(
   [[ZIPKIN_SPANS], []],
   async (value) => {
     const options = ZipkinOptions.parse({ url: "http://zipkin:9411", services: ["front"], maxRequests: 4 });
-    const source = new ZipkinSource(options, () => "front");
+    const source = new ZipkinSource(options, () => ["front"]);
     answerWith(source.endpoint, () => value);
     await pull(source);
   },

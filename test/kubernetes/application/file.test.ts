@@ -80,7 +80,10 @@ describe("the configuration", () => {
       ],
       ["[{milliseconds: 9, percentile: 95}]", "objectives.0.percentile: must be below 1: 0.95 is p95"],
       ["[{milliseconds: 9}, {route: a, exclude: yes please}]", "objectives.1.exclude: "],
-    ].map(([objectives, problem]) => [`entry: f\nobjectives: ${objectives ?? ""}`, problem ?? ""]),
+    ].map(([objectives = "", problem = ""]): [string, string] => [
+      `entry: f\nobjectives: ${objectives}`,
+      problem,
+    ]),
     [
       "entry: f\nobjective: {milliseconds: 250, percentile: 95}",
       "objective.percentile: must be below 1: 0.95 is p95",

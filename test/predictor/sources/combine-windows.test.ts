@@ -174,7 +174,7 @@ describe("combineWindows of a server that knows several namespaces", () => {
       inNamespace(meshSeries(times), namespace, busy[namespace as keyof typeof busy]),
     );
     const options = PrometheusOptions.parse({ url: fake.server.url, metrics: "istio", maxAttempts: 1 });
-    const source = new PrometheusSource(options, { namespace: "shop", entry: () => "front" });
+    const source = new PrometheusSource(options, { namespace: "shop", entries: () => ["front"] });
     onTestFinished(async () => {
       await source.close();
       await fake.server.stop();

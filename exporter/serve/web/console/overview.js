@@ -77,8 +77,8 @@ const LastDone = ({ events }) =>
 
 /** @param {{ standing: Standing | undefined, missing: readonly string[] }} props */
 function WhatIsMissing({ missing, standing }) {
-  const { policy, policyReason, problem } = standing ?? {};
-  const all = [...new Set([...(problem === undefined ? [] : [problem]), ...missing])];
+  const { policy, policyReason, problem, unmapped = [] } = standing ?? {};
+  const all = [...new Set([...(problem === undefined ? [] : [problem]), ...missing, ...unmapped])];
   return h(
     Card,
     { title: "What is missing" },

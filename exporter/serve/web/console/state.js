@@ -24,6 +24,7 @@ import { ask } from "./api.js";
  * @property {number | undefined} failedRatio share of the requests that failed, where that are more than may be late
  * @property {RecommendationList["regret"]} regret
  * @property {RecommendationList["cause"]} cause
+ * @property {RecommendationList["unmapped"]} unmapped names without a workload, in sentences
  */
 
 /**
@@ -125,7 +126,7 @@ export function useSeconds() {
 export function standings(header) {
   if (header === undefined) return [];
   const { application, applications, cause, failedRatio, measuredLatencySeconds } = header;
-  const { mode, objective, predictor, regret } = header;
+  const { mode, objective, predictor, regret, unmapped } = header;
   if (applications !== undefined)
     return applications.map((each) => /** @type {Standing} */ (/** @type {unknown} */ (each)));
   const { lastPlanAgeSeconds, lastPlanAtMs, policy, policyReason, problem } = predictor;
@@ -141,6 +142,7 @@ export function standings(header) {
       failedRatio,
       regret,
       cause,
+      unmapped,
     },
   ];
 }

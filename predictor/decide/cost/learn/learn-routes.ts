@@ -15,8 +15,8 @@ import type { CostMemory, RouteMemory } from "./state.ts";
 /** Excesses of this many windows are kept; after the first few those of one window in {@link EVERY}: of an hour in all. */
 const MOST_EXCESSES = 64;
 const EVERY = 4;
-/** Weight of a window in what is learnt of a route's spread and error. */
-const ROUTE_SHARE = 0.1;
+/** Weight of a window in what is learnt of a route's spread and error, and of self times while objectives are met. */
+export const ROUTE_SHARE = 0.1;
 /** Until it has been seen a composed tail counts as off by so much, as ln. */
 export const UNSEEN_ERROR = 0.3;
 const LEAST_SPREAD = 0.1;

@@ -9,7 +9,10 @@ import type { ProfileObservation, ProfileState } from "../../../models/queue/tra
 import { costOfMix, mixOf } from "../../../nodes/class-mix.ts";
 import type { ClassLogs } from "../../../nodes/class-mix.ts";
 import { callsAfter } from "./calls.ts";
+import { namesIn } from "./cost-window.ts";
 import type { CostWindow } from "./cost-window.ts";
+import { ROUTE_SHARE } from "./learn-routes.ts";
+import { ownTailSeconds } from "./percentile.ts";
 import type { CostSettings } from "../../facts/cost-settings.ts";
 import { isSaturated } from "../../facts/need.ts";
 import type { Observation } from "../../facts/observation.ts";
@@ -26,9 +29,13 @@ export function servicesAfter(
   const remembered = new Map(memory.services.map((model) => [model.service, model]));
   const callsOf = callsAfter(costWindow, memory.services);
   const {
+    application: {
+      objective: { percentile },
+    },
     endMs,
     settings: { cost },
   } = costWindow;
+  const met = servicesOfMet(costWindow);
   return costWindow.observations.map((observation) => {
     const { service, window } = observation;
     const known = remembered.get(service) ?? { service, profile: emptyProfile(), windows: 0 };
@@ -36,8 +43,29 @@ export function servicesAfter(
     const before = withoutStarted(calls === undefined ? known : { ...known, calls }, window, endMs, cost);
     if (window === undefined || window.missing !== undefined) return before;
     const isUntypical = isTurningAway(observation, costWindow.application.objective);
-    return serviceAfter(onNodesOf(before, window, classLogs), window, cost, isUntypical);
+    const after = serviceAfter(onNodesOf(before, window, classLogs), window, cost, isUntypical);
+    const metTailSeconds = metTailAfter(before, met.has(service) ? window : undefined, percentile);
+    return metTailSeconds === undefined ? after : { ...after, metTailSeconds };
   });
+}
+
+/** @param window undefined where a route through the service missed its objective, or none passes it */
+function metTailAfter(
+  { metTailSeconds: before }: ServiceModelMemory,
+  window: Window | undefined,
+  percentile: number,
+): number | undefined {
+  const seconds = ownTailSeconds(window?.ownLatency, percentile);
+  if (seconds === undefined || before === undefined) return seconds ?? before;
+  return before + ROUTE_SHARE * (seconds - before);
+}
+
+/** Services on routes, none of which missed its objective. */
+function servicesOfMet({ index, routes }: CostWindow): ReadonlySet<string> {
+  const met = new Set(routes.flatMap(({ graph }) => namesIn(graph, index)));
+  for (const { graph, severity } of routes)
+    if (severity > 1) for (const service of namesIn(graph, index)) met.delete(service);
+  return met;
 }
 
 /**

@@ -52,6 +52,8 @@ export const ServiceModelMemory = z.strictObject({
   rising: z.strictObject({ sinceMs: EpochMs, replicas: NonNegative }).optional(),
   /** CPU of all containers that a miss asked for which the models did not explain, cores, and the end of the last window that did. */
   grownAtLimit: z.strictObject({ cores: NonNegative, atMs: EpochMs }).optional(),
+  /** Its self-time tail while all routes through it met their objectives, seconds: discounted mean of such windows; absent before any. */
+  metTailSeconds: NonNegative.optional(),
   /** Containers by class of their node in the last window: the profile is that of requests on these. Absent where nodes are alike. */
   onClasses: z.record(NodeClassName, NonNegative).optional(),
 });

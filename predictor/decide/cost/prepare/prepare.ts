@@ -10,6 +10,7 @@ import type { RouteToHold, TotalLimits } from "../price/cost-inputs.ts";
 import { loadNow } from "./arrivals.ts";
 import { growthAtLimit } from "./growth-at-limit.ts";
 import { judgeMisses, routesToHold } from "./routes.ts";
+import type { HeldUp } from "./routes.ts";
 import { lacksModel, servicesNow } from "./service-now.ts";
 import type { ServiceNow } from "./service-now.ts";
 import { sizingAt } from "./sizing.ts";
@@ -30,6 +31,8 @@ export interface Problem extends Sizing {
   readonly measured: readonly ServiceNow[];
   /** Services of which nothing is taken. */
   readonly keptServices: ReadonlySet<string>;
+  /** Services that wait for something else than their CPU in a clear miss. */
+  readonly heldUp: ReadonlyMap<string, HeldUp>;
   /** CPU of all containers that measured misses ask for, cores by service. */
   readonly grownCores: ReadonlyMap<string, number>;
   readonly routes: readonly RouteToHold[];
@@ -67,6 +70,7 @@ export function prepare(memory: CostMemory, window: CostWindow): Problem | Model
     outlook: load.outlook,
     measured: services.measured,
     keptServices,
+    heldUp: misses.heldUp,
     grownCores: growth.grownCores,
     routes: routesToHold(window.routes, window, memory, index),
     limits: limitsOf(window, load.onRoute),

@@ -5,6 +5,7 @@ import type { Observation } from "../../facts/observation.ts";
 import { namesIn } from "../learn/cost-window.ts";
 import type { CostWindow, MeasuredRoute } from "../learn/cost-window.ts";
 import { excessOf, spreadOf, UNSEEN_ERROR } from "../learn/learn-routes.ts";
+import { ownTailSeconds } from "../learn/percentile.ts";
 import type { CostMemory } from "../learn/state.ts";
 import { ApplicationCost } from "../price/application-cost.ts";
 import type { RouteToHold, ServiceToSize } from "../price/cost-inputs.ts";
@@ -63,6 +64,46 @@ export interface JudgedMisses {
   /** Services of which nothing is taken. */
   readonly keptServices: ReadonlySet<string>;
   readonly unexplained: readonly UnexplainedMiss[];
+  /** By service, see {@link heldUpServices}; nothing is taken of these either. */
+  readonly heldUp: ReadonlyMap<string, HeldUp>;
+}
+
+/** What a service takes while it waits for something else than its CPU. */
+export interface HeldUp {
+  /** Its self-time tail over what it is while objectives are met. */
+  readonly selfTimeRatio: number;
+  /** Its CPU demand over what its ready replicas have. */
+  readonly cpuRatio: number;
+}
+
+/** Self time over the usual one from which on a miss is put down to the service. */
+const HELD_UP_RATIO = 2;
+
+/**
+ * Services on routes that clearly miss their objective which take far longer than while it was met, with CPU to spare: they wait for a
+ * lock, a pool or a server that sends no spans. What fewer replicas of them would do no model knows, whether it has learnt the new times or not.
+ */
+function heldUpServices(
+  missed: readonly MeasuredRoute[],
+  window: CostWindow,
+  memory: Pick<CostMemory, "services">,
+): ReadonlyMap<string, HeldUp> {
+  const { application, observations, settings } = window;
+  const clear = missed.filter(({ severity, telling }) => telling && severity >= settings.clearMissRatio);
+  const passed = servicesOn(clear, window);
+  const metTailOf = new Map(memory.services.map(({ metTailSeconds, service }) => [service, metTailSeconds]));
+  const heldUp = new Map<string, HeldUp>();
+  for (const observation of observations) {
+    const { service, utilisation, window: own } = observation;
+    const metSeconds = metTailOf.get(service) ?? 0;
+    if (!passed.has(service) || utilisation === undefined || !(metSeconds > 0)) continue;
+    if (isUnsettled(observation)) continue;
+    const seconds = ownTailSeconds(own?.ownLatency, application.objective.percentile) ?? 0;
+    const selfTimeRatio = seconds / metSeconds;
+    if (utilisation < settings.targetUtilisation && selfTimeRatio >= HELD_UP_RATIO)
+      heldUp.set(service, { selfTimeRatio, cpuRatio: utilisation });
+  }
+  return heldUp;
 }
 
 /**
@@ -77,7 +118,7 @@ export function judgeMisses(
   { lostPerSecond }: Pick<LoadNow, "lostPerSecond">,
 ): JudgedMisses {
   const missed = window.routes.filter(({ severity }) => severity > 1);
-  if (missed.length === 0) return { keptServices: new Set(), unexplained: [] };
+  if (missed.length === 0) return { keptServices: new Set(), unexplained: [], heldUp: new Map() };
   const missedServices = servicesOn(missed, window);
   const running = [...measured.map(atRunningSize), ...passed];
   const services = running.filter(({ name }) => missedServices.has(name));
@@ -88,8 +129,10 @@ export function judgeMisses(
   const left = missed.filter(({ flow, graph }) => graph === undefined || unexplainedRoutes.has(flow.flow));
   const starting = window.observations.filter((one) => missedServices.has(one.service) && isStarting(one));
   const behindFailures = left.length > 0 ? lostPerSecond.keys() : [];
-  const names = [...servicesOn(left, window), ...behindFailures, ...starting.map(({ service }) => service)];
-  return { keptServices: new Set(names), unexplained };
+  const heldUp = heldUpServices(missed, window, memory);
+  const young = starting.map(({ service }) => service);
+  const names = [...servicesOn(left, window), ...behindFailures, ...young, ...heldUp.keys()];
+  return { keptServices: new Set(names), unexplained, heldUp };
 }
 
 function unexplainedMisses(
@@ -127,6 +170,10 @@ function unexplainedMisses(
     return [{ route, overRatio, expectedRatio: cost.overOf(number) }];
   });
 }
+
+/** What it takes is that of a queue before more replicas served. */
+const isUnsettled = ({ draining, settling, unproven }: Observation): boolean =>
+  draining || settling || unproven;
 
 /** Replicas were asked for that do not serve yet, and do not wait for a node. */
 export const isStarting = ({

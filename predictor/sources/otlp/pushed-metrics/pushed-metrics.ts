@@ -105,8 +105,8 @@ export class PushedMetrics {
     return { accepted: points.length - rejected, rejected, reasons };
   }
 
-  /** The windows of services that pushed such histograms, in one namespace. @param entry whose requests make the one flow */
-  windows(interval: Interval, namespace: string, entry: string | undefined): WindowSet {
+  /** The windows of services that pushed such histograms, in one namespace. @param entries whose requests make one flow each */
+  windows(interval: Interval, namespace: string, entries: readonly string[]): WindowSet {
     this.#forget(interval.endMs);
     const grid = singleWindow(interval.startMs, interval.endMs);
     const reading = new RedReading(grid);
@@ -134,8 +134,7 @@ export class PushedMetrics {
       }
     }
     const windows = windowsOf(reading, 0, { namespace, resources: NO_RESOURCES });
-    const flow = entry === undefined ? undefined : entryFlow(windows, entry);
-    return { ...interval, windows, flows: flow === undefined ? [] : [flow] };
+    return { ...interval, windows, flows: entries.flatMap((entry) => entryFlow(windows, entry) ?? []) };
   }
 
   /** Forgets everything: the clock was set. */

@@ -14,6 +14,7 @@ if (whyNoBrowser !== undefined) process.stderr.write(`SKIPPED: the console in a 
 const VIEWS = [
   ["overview", ".chart canvas"],
   ["services", ".grid .line"],
+  ["routes", "table tbody td"],
   ["map", ".map .box"],
   ["timeline", ".timeline .entry, .card p"],
   ["what-if", ".routes li"],

@@ -53,6 +53,7 @@ function explained(extra: Partial<Explained> = {}, isMissed = true): Explained {
     },
     models: models(),
     whyNoModels: "policy 'queue' decided",
+    unmapped: [],
     ...extra,
   };
 }
@@ -123,6 +124,11 @@ describe("an explanation", () => {
     expect(made.missing).toEqual([
       "the models expect 75.0 ms where 30.0 ms was measured: rely on no change that they name",
     ]);
+  });
+
+  it("names what has no workload, with the mapping to write: its time can be the cause and nothing scales it", () => {
+    const unmapped = ["requests lead to 'mysql', which no workload is called: map it"];
+    expect(explain(explained({ unmapped })).explanation.missing).toContain(unmapped[0]);
   });
 
   it("has no counterfactual without live models, and says why", () => {

@@ -1,6 +1,6 @@
 import type { Window } from "@tradewind/core/contract/window.ts";
 import { describe, expect, it } from "vitest";
-import { unmappedNames } from "../../../../predictor/decide/facts/unmapped.ts";
+import { mappingInWords, unmappedNames } from "../../../../predictor/decide/facts/unmapped.ts";
 
 const window = (service: string, callees: readonly string[], more: Partial<Window> = {}): Window => ({
   namespace: "shop",
@@ -31,6 +31,18 @@ describe("names in spans that no workload has", () => {
     expect(
       unmappedNames([window("front", ["billing-v2"], running), window("billing-v2", []), silent]),
     ).toEqual([{ service: "billing-v2", proposed: "billing" }]);
+  });
+
+  it("are entries of which no workload has the name, where it is known what runs", () => {
+    const windows = [window("shop-front", ["cart"]), window("cart", [], running)];
+    expect(unmappedNames(windows, ["shop-front"])).toEqual([{ service: "shop-front" }]);
+    expect(unmappedNames([window("shop-front", [])], ["shop-front"])).toEqual([]);
+  });
+
+  it("are told with the mapping to write", () => {
+    expect(mappingInWords({ service: "mysql", proposed: "customer" })).toBe(
+      "requests lead to 'mysql', which no workload is called: nothing can be scaled for its time; map it to the workload whose process it is: services: [{ name: mysql, workload: { kind: Deployment, name: customer } }]",
+    );
   });
 
   it("propose nothing where several call it", () => {

@@ -12,7 +12,7 @@ const options = PrometheusOptions.parse({
   metrics: "otel",
   backfill: { days: 1, concurrency: 1, maxSamplesPerQuery: 1_000 },
 });
-const source = new PrometheusSource(options, { namespace: "shop", entry: () => "service-0" });
+const source = new PrometheusSource(options, { namespace: "shop", entries: () => ["service-0"] });
 const store = new SqliteStore({ path, log });
 const onProgress = ({ doneRatio }: { doneRatio: number }): boolean => process.stdout.write(`${doneRatio}\n`);
 await new Backfill({ source, store, windowSeconds: 15, rawDays: 0.5, log, onProgress }).run(Number(nowMs));

@@ -41,7 +41,7 @@ function parts(
   const parsed = PrometheusOptions.parse({ url, metrics: "otel", maxAttempts: 1, ...options });
   const source = new PrometheusSource(
     parsed,
-    { namespace: "shop", entry: () => "service-0" },
+    { namespace: "shop", entries: () => ["service-0"] },
     { breaker: { failures: 100, openMs: 1 } },
   );
   const store = new SqliteStore({ path, log });

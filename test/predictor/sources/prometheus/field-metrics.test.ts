@@ -112,7 +112,7 @@ afterEach(async () => {
 function open(options: Record<string, unknown> = {}): PrometheusSource {
   return new PrometheusSource(
     PrometheusOptions.parse({ url: fake.server.url, maxAttempts: 1, timeoutSeconds: 2, ...options }),
-    { namespace: "shop", entry: () => "front" },
+    { namespace: "shop", entries: () => ["front"] },
   );
 }
 

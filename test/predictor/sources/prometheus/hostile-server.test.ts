@@ -27,7 +27,7 @@ const open = (options: Record<string, unknown> = {}): PrometheusSource =>
       timeoutSeconds: 2,
       ...options,
     }),
-    { namespace: "shop", entry: () => "front" },
+    { namespace: "shop", entries: () => ["front"] },
     { breaker: { failures: 3, openMs: 15_000 } },
   );
 

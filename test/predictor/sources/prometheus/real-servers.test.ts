@@ -33,7 +33,7 @@ describe.each(servers)("PrometheusSource on a real $name", ({ name, program, sta
   const source = (options: Record<string, unknown>): PrometheusSource => {
     const made = new PrometheusSource(PrometheusOptions.parse({ url: server.url, ...options }), {
       namespace: "shop",
-      entry: () => "front",
+      entries: () => ["front"],
     });
     sources.push(made);
     return made;

@@ -24,7 +24,7 @@ afterEach(async () => {
 
 function open(server: MetricServer, options: Record<string, unknown>): PrometheusSource {
   const parsed = PrometheusOptions.parse({ url: server.url, metrics: "istio", ...options });
-  const source = new PrometheusSource(parsed, { namespace: "shop", entry: () => "front" });
+  const source = new PrometheusSource(parsed, { namespace: "shop", entries: () => ["front"] });
   sources.push(source);
   return source;
 }

@@ -41,19 +41,17 @@ function probe(index: number): SpanRecord {
 
 let server: FakeServer;
 const sources: SpanSource[] = [];
-const jaeger = (options: Record<string, unknown> = {}): JaegerSource => {
-  const made = new JaegerSource(
-    JaegerOptions.parse({ url: server.url, maxAttempts: 1, ...options }),
-    () => "front",
-  );
+const jaeger = (options: Record<string, unknown> = {}, entries = ["front"]): JaegerSource => {
+  const made = new JaegerSource(JaegerOptions.parse({ url: server.url, maxAttempts: 1, ...options }), () => [
+    "front",
+  ]);
   sources.push(made);
   return made;
 };
-const tempo = (options: Record<string, unknown> = {}): TempoSource => {
-  const made = new TempoSource(
-    TempoOptions.parse({ url: server.url, maxAttempts: 1, ...options }),
-    () => "front",
-  );
+const tempo = (options: Record<string, unknown> = {}, entries = ["front"]): TempoSource => {
+  const made = new TempoSource(TempoOptions.parse({ url: server.url, maxAttempts: 1, ...options }), () => [
+    "front",
+  ]);
   sources.push(made);
   return made;
 };
@@ -414,4 +412,17 @@ describe("parts that both use", () => {
       true,
     ]);
   });
+});
+
+it("several entries are asked for each, by stores of traces that are told no service", async () => {
+  serveJaeger();
+  await windowsFrom(jaeger({}, ["front", "api"]));
+  const asked = server.requests.flatMap(({ url }) => url.searchParams.get("service") ?? []);
+  expect(new Set(asked)).toEqual(new Set(["front", "api"]));
+  serveTempo();
+  await windowsFrom(tempo({}, ["front", "api"]));
+  const queries = server.requests.flatMap(({ url }) => url.searchParams.get("q") ?? []);
+  expect(new Set(queries)).toEqual(
+    new Set(['{ resource.service.name = "front" || resource.service.name = "api" }']),
+  );
 });

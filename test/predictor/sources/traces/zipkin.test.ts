@@ -155,10 +155,9 @@ describe("ZipkinSource", () => {
     await server.stop();
   });
   const zipkin = (options: Record<string, unknown> = {}): ZipkinSource =>
-    (source = new ZipkinSource(
-      ZipkinOptions.parse({ url: server.url, maxAttempts: 1, ...options }),
-      () => "front",
-    ));
+    (source = new ZipkinSource(ZipkinOptions.parse({ url: server.url, maxAttempts: 1, ...options }), () => [
+      "front",
+    ]));
 
   /** Answers as Zipkin does: at most `limit` traces that have a span of the service within the time. */
   function serve(): void {

@@ -173,7 +173,7 @@ class Exporting {
 const CART = { "service.name": "cart", "k8s.pod.name": "cart-1" };
 const rateAt = (metrics: PushedMetrics, startMs: number, seconds = 15): number | undefined =>
   metrics
-    .windows({ startMs, endMs: startMs + 1e3 * seconds }, "shop", "cart")
+    .windows({ startMs, endMs: startMs + 1e3 * seconds }, "shop", ["cart"])
     .windows.find(({ service }) => service === "cart")?.requestsPerSecond;
 
 describe("PushedMetrics", () => {
@@ -381,7 +381,7 @@ describe("PushedMetrics", () => {
         );
       }
     }
-    const set = metrics.windows({ startMs: START_MS, endMs: START_MS + 60_000 }, "shop", "front");
+    const set = metrics.windows({ startMs: START_MS, endMs: START_MS + 60_000 }, "shop", ["front"]);
     expectSameWindows(set, truth, 0.02);
     expect(set.flows).toMatchObject([{ flow: "front", services: ["front", "cart", "stock", "database"] }]);
     expect(ofService(set, "front").errorRatio).toBeGreaterThan(0);
@@ -429,7 +429,7 @@ describe("PushedMetrics", () => {
       50,
     );
     const window = ofService(
-      metrics.windows({ startMs: START_MS + 15_000, endMs: START_MS + 30_000 }, "shop", "cart"),
+      metrics.windows({ startMs: START_MS + 15_000, endMs: START_MS + 30_000 }, "shop", ["cart"]),
       "cart",
     );
     expect(window.requestsPerSecond).toBeCloseTo(110 / 15, 9);
