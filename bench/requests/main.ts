@@ -35,6 +35,8 @@ const CASES = [...CALLS, ...EDGES, ...MESSAGING, ...PROXIES, ...ARRIVAL, ...METR
 const START_MS = 1_800_000_000_000;
 const WINDOWS = 9;
 const HEALTHY_WINDOWS = 1_050;
+/** Traffic goes on for so long after the last window. */
+const MARGIN_MS = 60_000;
 
 interface Row extends Verdict {
   readonly name: string;
@@ -69,7 +71,7 @@ async function playCase({ isLost, make, name, setting: own }: RequestCase, seed:
   const setting: Setting = { entry: "web", services: ["web", "search", "store"], ...own };
   const lengthMs = 1e3 * (setting.windowSeconds ?? 15);
   const toMs = START_MS + WINDOWS * lengthMs;
-  const world = new World(seed, START_MS, toMs);
+  const world = new World(seed, START_MS, toMs + MARGIN_MS);
   make(world);
   const server = world.series.length > 0 ? await FakePrometheus.start() : undefined;
   try {

@@ -52,6 +52,8 @@ export class ServiceAccumulator {
   errors = 0;
   /** Calls of which no span of the called service is known. */
   unresolvedCalls = 0;
+  /** Time of all its streams together, ns. */
+  streamNs = 0;
   private others: ServiceAccumulator | undefined;
 
   /** What is kept apart from its requests: work that nobody asked for, with its flows, and what streams left unanswered. */

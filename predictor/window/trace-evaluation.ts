@@ -210,6 +210,7 @@ export class TraceEvaluation {
     }
     const service = interval.service(number);
     if (this.isStream(span)) {
+      service.streamNs += (arena.weight[slot] ?? 1) * (arena.durationNs[slot] ?? 0);
       this.sweepCalls(span);
       this.countCalls(service, service.apart, arena.weight[slot] ?? 1);
     } else {
