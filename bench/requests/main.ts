@@ -18,6 +18,7 @@ import { PROXIES } from "./cases/proxies.ts";
 import { judge } from "./judge.ts";
 import type { Verdict } from "./judge.ts";
 import { lossFigures } from "./losses.ts";
+import { caseFiles, playFile } from "./shared-cases.ts";
 import { play } from "./stage.ts";
 import type { Setting } from "./stage.ts";
 import { World } from "./traffic.ts";
@@ -44,12 +45,16 @@ interface Row extends Verdict {
 }
 
 async function run({ progress, quick, seed, values }: BenchmarkOptions): Promise<Record<string, unknown>> {
-  const { only } = values;
+  const { cases, only } = values;
   const chosen = CASES.filter(({ name }) => typeof only !== "string" || only.split(",").includes(name));
   const rows: Row[] = [];
   for (const [index, each] of chosen.entries()) {
     progress(`${index + 1} of ${chosen.length}: ${each.name}`);
     rows.push(await playCase(each, seed));
+  }
+  for (const path of typeof cases === "string" ? caseFiles(cases) : []) {
+    progress(path);
+    rows.push(await playFile(path, seed, START_MS, (await readSections(undefined)).sources));
   }
   const healthyWindows = quick ? 20 : HEALTHY_WINDOWS;
   const losses = typeof only === "string" ? undefined : await lossFigures(seed, { healthyWindows, progress });

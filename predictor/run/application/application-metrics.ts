@@ -226,7 +226,7 @@ export class ApplicationMetrics {
     clamped.reset();
     const probes = new Counter({
       name: "tradewind_predictor_probe_spans_total",
-      help: "Spans taken for probes of a kubelet, which are no requests, by what gave them away: user-agent, path.",
+      help: "Spans taken for probes, which are no requests, by what gave them away: user-agent, path.",
       labelNames: ["known_by"],
       registers,
       collect() {
