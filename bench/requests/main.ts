@@ -18,6 +18,7 @@ import { PROXIES } from "./cases/proxies.ts";
 import { judge } from "./judge.ts";
 import type { Verdict } from "./judge.ts";
 import { lossFigures } from "./losses.ts";
+import { caseFiles, playFile } from "./shared-cases.ts";
 import { play } from "./stage.ts";
 import type { Setting } from "./stage.ts";
 import { World } from "./traffic.ts";
@@ -35,6 +36,8 @@ const CASES = [...CALLS, ...EDGES, ...MESSAGING, ...PROXIES, ...ARRIVAL, ...METR
 const START_MS = 1_800_000_000_000;
 const WINDOWS = 9;
 const HEALTHY_WINDOWS = 1_050;
+/** Traffic goes on for so long after the last window. */
+const MARGIN_MS = 60_000;
 
 interface Row extends Verdict {
   readonly name: string;
@@ -42,12 +45,16 @@ interface Row extends Verdict {
 }
 
 async function run({ progress, quick, seed, values }: BenchmarkOptions): Promise<Record<string, unknown>> {
-  const { only } = values;
+  const { cases, only } = values;
   const chosen = CASES.filter(({ name }) => typeof only !== "string" || only.split(",").includes(name));
   const rows: Row[] = [];
   for (const [index, each] of chosen.entries()) {
     progress(`${index + 1} of ${chosen.length}: ${each.name}`);
     rows.push(await playCase(each, seed));
+  }
+  for (const path of typeof cases === "string" ? caseFiles(cases) : []) {
+    progress(path);
+    rows.push(await playFile(path, seed, START_MS, (await readSections(undefined)).sources));
   }
   const healthyWindows = quick ? 20 : HEALTHY_WINDOWS;
   const losses = typeof only === "string" ? undefined : await lossFigures(seed, { healthyWindows, progress });
@@ -69,7 +76,7 @@ async function playCase({ isLost, make, name, setting: own }: RequestCase, seed:
   const setting: Setting = { entry: "web", services: ["web", "search", "store"], ...own };
   const lengthMs = 1e3 * (setting.windowSeconds ?? 15);
   const toMs = START_MS + WINDOWS * lengthMs;
-  const world = new World(seed, START_MS, toMs);
+  const world = new World(seed, START_MS, toMs + MARGIN_MS);
   make(world);
   const server = world.series.length > 0 ? await FakePrometheus.start() : undefined;
   try {

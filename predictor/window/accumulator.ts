@@ -61,6 +61,8 @@ export class ServiceAccumulator {
   unresolvedCalls = 0;
   /** Own latency of requests whose pod is not told apart. */
   private readonly podless = new LatencySketch();
+  /** Time of all its streams together, ns. */
+  streamNs = 0;
   private others: ServiceAccumulator | undefined;
 
   /** What is kept apart from its requests: work that nobody asked for, with its flows, and what streams left unanswered. */

@@ -22,6 +22,7 @@ const MARGIN_SECONDS = 0.25;
 /** What each refused span lacks, for people. */
 const WORDS: Partial<Record<ArrivalDrop, string>> = {
   unfinished: "have no end: whoever sends them exports spans that are still open",
+  "invalid-id": "have no id, or one of the wrong length",
   "negative-duration": "end before they start",
   "too-long": "last longer than an hour",
   "too-old":
@@ -106,6 +107,8 @@ export interface WaitLimits {
 /** How much of each service was seen: what came too late, or could not be taken, beside what was counted. By numbers of services. */
 export class Completeness {
   private readonly tallies: ServiceTally[] = [];
+  /** Spans refused since the service is known, by number of the service and reason. */
+  readonly refusedTotals = new Map<number, Map<ArrivalDrop, number>>();
 
   /** A span of the service was taken. @param delaySeconds since its end; NaN where it is no request */
   taken(service: number, delaySeconds: number): void {
@@ -123,6 +126,8 @@ export class Completeness {
     counts.spans += 1;
     if (isRequest) counts.requests += 1;
     refused.set(reason, counts);
+    const totals = this.refusedTotals.get(service) ?? new Map<ArrivalDrop, number>();
+    this.refusedTotals.set(service, totals.set(reason, (totals.get(reason) ?? 0) + 1));
   }
 
   /** A request of a window that was built already. */
@@ -155,6 +160,7 @@ export class Completeness {
   /** Forgets a service whose number is given to another one. */
   forget(service: number): void {
     this.tallies[service] = new ServiceTally();
+    this.refusedTotals.delete(service);
   }
 
   /**

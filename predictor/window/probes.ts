@@ -61,7 +61,7 @@ export class Probes {
     }
     const name = batch.names[span] ?? "";
     const isDeclared = userAgent === USER_AGENT.unknown && this.names.get(service)?.has(name) === true;
-    if (!isDeclared && !HEALTH_NAMES.has(name)) return false;
+    if (!isDeclared && (userAgent === USER_AGENT.browser || !HEALTH_NAMES.has(name))) return false;
     batch.userAgent[span] = USER_AGENT.checker;
     this.counts.path += 1;
     return true;

@@ -7,7 +7,8 @@ import { DERIVED_KIND, SPAN_KIND } from "./span.ts";
  * | ----------------------------------------------------------------------------------- | -------- | --------------------------------------------------- |
  * | names another namespace, or another cluster                                         | foreign  | refused as `no-application`                         |
  * | begins a trace as a probe of the kubelet                                            | probe    | nobody's, with all that it leads to                 |
- * | SERVER of a stream: by its attributes, or an operation that always lasts 20 s       | stream   | no request, no latency; its calls count             |
+ * | SERVER of a stream: by its attributes, or an operation that always lasts 20 s, or   | stream   | no request, no latency; its calls count             |
+ * | what such a stream calls for as long                                                |          |                                                     |
  * | CONSUMER that receives, not below a request of its service                          | wait     | nobody's; what hangs below it begins anew           |
  * | CONSUMER, but for those that receive                                                | request  | nobody waits for it                                 |
  * | of another service than its parent                                                  | request  | its parent waits for it, unless that is a PRODUCER  |

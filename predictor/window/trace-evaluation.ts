@@ -92,7 +92,7 @@ export class TraceEvaluation {
   /** Notes what is missing of a trace whose first span does not come, though it is kept in case it does. */
   judge(trace: OpenTrace, nowMs: number): void {
     this.load(trace, nowMs);
-    this.noteOrphans();
+    this.noteEvidence();
     trace.isJudged = true;
   }
 
@@ -101,9 +101,16 @@ export class TraceEvaluation {
     return parent[span] === LOST && request[span] === NONE && dead[span] === 0;
   }
 
-  private noteOrphans(): void {
-    for (let span = 0; span < this.tree.length; span += 1)
-      if (this.isOrphan(span)) this.target.completeness.orphan(this.serviceOf(span));
+  /** What the trace tells of spans that are lost, or doubled. */
+  private noteEvidence(): void {
+    const { tree, target } = this;
+    for (let span = 0; span < tree.length; span += 1) {
+      const parent = tree.parent[span] ?? ROOT;
+      if (parent === ROOT || tree.dead[span] === 1) continue;
+      if (tree.isEntry(span)) target.completeness.called(this.serviceOf(span), parent !== LOST);
+      else if (this.isOrphan(span)) target.completeness.orphan(this.serviceOf(span));
+    }
+    for (const span of tree.doubles) target.completeness.doubled(this.serviceOf(span));
   }
 
   /** Whether a trace without a root is likely to be still running, rather than begun by one who sends no spans. */
@@ -123,7 +130,7 @@ export class TraceEvaluation {
       this.countIfEntry(span);
       if (this.isOrphan(span)) orphans += 1;
     }
-    if (!trace.isJudged) this.noteOrphans();
+    if (!trace.isJudged) this.noteEvidence();
     this.countFlows();
     if (!trace.hasRoot) this.countHeadlessFlow();
     this.noteHeads();
@@ -216,6 +223,7 @@ export class TraceEvaluation {
     }
     const service = interval.service(number);
     if (this.isStream(span)) {
+      service.streamNs += arena.weight(slot) * arena.durationNs(slot);
       if (this.beginsFlow(span)) this.noteAside("stream", slot);
       this.sweepCalls(span);
       this.countCalls(service, service.apart, arena.weight(slot));
@@ -423,12 +431,10 @@ export class TraceEvaluation {
 
   private noteHeads(): void {
     const { tree } = this;
-    for (const span of tree.doubles) this.target.completeness.doubled(this.serviceOf(span));
     for (let span = 0; span < tree.length; span += 1) {
       const parent = tree.parent[span] ?? ROOT;
       if (parent === ROOT || tree.dead[span] === 1 || !tree.isEntry(span)) continue;
       this.heads.note(this.serviceOf(span), parent !== LOST);
-      this.target.completeness.called(this.serviceOf(span), parent !== LOST);
       if (parent !== LOST && this.target.entries.has(this.serviceOf(span)))
         this.target.entries.noteCaller(this.isCalledFromInside(span));
     }

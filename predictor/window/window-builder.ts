@@ -59,6 +59,10 @@ export interface WindowBuilderTotals {
   /** Traces evaluated before their grace was over, for lack of room. */
   readonly tracesEvaluatedEarly: number;
   readonly drops: Readonly<Partial<Record<DropReason, number>>>;
+  /** Spans that were refused of services that are known, by reason. */
+  readonly refused: readonly RefusedSpans[];
+  /** Streams that were open at once, by service: a mean of those that ended in the last window. */
+  readonly streams: ReadonlyMap<string, number>;
   /** Spans that said they stand for more requests than was believed. */
   readonly weightsClamped: number;
   /** Spans taken for probes of a kubelet, by what gave them away. */
@@ -68,6 +72,12 @@ export interface WindowBuilderTotals {
   readonly openSpans: number;
   readonly services: number;
   readonly flows: number;
+}
+
+export interface RefusedSpans {
+  readonly service: string;
+  readonly reason: ArrivalDrop;
+  readonly count: number;
 }
 
 const NS_PER_MS = 1e6;
@@ -116,6 +126,7 @@ export class WindowBuilder {
   private readonly counted: CountedSpans;
   private readonly completeness = new Completeness();
   private readonly lost = new LostSpans();
+  private streaming: ReadonlyMap<string, number> = new Map();
   /** Services that were asked: of those work is not counted as requests. */
   private readonly serving = new Set<number>();
   private readonly drops: Partial<Record<DropReason, number>> = {};
@@ -246,8 +257,12 @@ export class WindowBuilder {
       if (trace.earliestEventNs < endNs) this.evaluation.countEnded(trace, endNs, nowMs);
     }
     const measured = this.intervals.measured.get(number);
-    for (const [service, { requests }] of measured?.services ?? [])
+    const streaming = new Map<string, number>();
+    for (const [service, { requests, streamNs }] of measured?.services ?? []) {
       if (requests > 0) this.serving.add(service);
+      if (streamNs > 0) streaming.set(this.names.services.nameOf(service), streamNs / this.windowNs);
+    }
+    this.streaming = streaming;
     const set = windowSet({
       interval,
       measured,
@@ -352,6 +367,8 @@ export class WindowBuilder {
       tracesEvaluated: this.tracesEvaluated,
       tracesEvaluatedEarly: this.tracesEvaluatedEarly,
       drops: { ...this.drops },
+      refused: this.refusedSpans(),
+      streams: this.streaming,
       weightsClamped: this.weights.clamped,
       probes: { ...this.probes.counts },
       openTraces: this.traces.size,
@@ -359,6 +376,12 @@ export class WindowBuilder {
       services: this.names.services.size,
       flows: this.names.flows.size,
     };
+  }
+
+  private refusedSpans(): RefusedSpans[] {
+    return [...this.completeness.refusedTotals].flatMap(([service, counts]) =>
+      [...counts].map(([reason, count]) => ({ service: this.names.services.nameOf(service), reason, count })),
+    );
   }
 
   private nameRoom(known: () => Iterable<string>): NameRoom {

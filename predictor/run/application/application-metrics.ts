@@ -181,6 +181,29 @@ export class ApplicationMetrics {
       },
     });
     drops.reset();
+    const refused = new Counter({
+      name: "tradewind_predictor_spans_refused_total",
+      help: "Spans of known services that were refused on arrival, by service and reason.",
+      labelNames: ["service", "reason"],
+      registers,
+      collect() {
+        this.reset();
+        for (const { count, reason, service } of totals()?.refused ?? [])
+          this.inc({ service, reason }, count);
+      },
+    });
+    refused.reset();
+    const streams = new Gauge({
+      name: "tradewind_predictor_streams",
+      help: "Streams of a service that were open at once, as far as they ended in the last window.",
+      labelNames: ["service"],
+      registers,
+      collect() {
+        this.reset();
+        for (const [service, count] of totals()?.streams ?? []) this.set({ service }, count);
+      },
+    });
+    streams.reset();
     const traces = new Counter({
       name: "tradewind_predictor_traces_total",
       help: "Traces evaluated.",
@@ -203,7 +226,7 @@ export class ApplicationMetrics {
     clamped.reset();
     const probes = new Counter({
       name: "tradewind_predictor_probe_spans_total",
-      help: "Spans taken for probes of a kubelet, which are no requests, by what gave them away: user-agent, path.",
+      help: "Spans taken for probes, which are no requests, by what gave them away: user-agent, path.",
       labelNames: ["known_by"],
       registers,
       collect() {

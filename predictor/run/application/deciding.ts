@@ -54,7 +54,7 @@ import type { Scaling } from "../../sources/workload-source.ts";
 import type { ClosedWindow } from "./window-clock.ts";
 import type { Interval } from "../../window/interval.ts";
 import { SilentServices } from "../../window/silent-services.ts";
-import { UntimelySpans } from "../../window/untimely-spans.ts";
+import { RefusedShare } from "../../window/refused-share.ts";
 import type { WindowBuilder } from "../../window/window-builder.ts";
 
 export interface DecidingOptions {
@@ -116,7 +116,7 @@ interface Decided {
 export class Deciding {
   private readonly parts: DecidingOptions;
   private readonly silent = new SilentServices();
-  private readonly untimely = new UntimelySpans();
+  private readonly refused = new RefusedShare();
   private state: PolicyState;
   private last: Decided | undefined;
   private readonly past = new PastLoads();
@@ -232,7 +232,7 @@ export class Deciding {
     const { builder, clock, learning, metrics, options, published, rates, workloads } = this.parts;
     const beganMs = clock.monotonicMs();
     const nowMs = clock.nowMs();
-    const doubts = [...missing, ...this.untimely.lookAt(builder.totals()), ...builder.doubts()];
+    const doubts = [...missing, ...this.refused.lookAt(builder.totals()), ...builder.doubts()];
     const running = workloads();
     const classes = this.nodeClasses(running);
     const nodes = { classes, rooms: this.roomOnNodes() };

@@ -56,21 +56,41 @@ it("a user's request that shares its trace with a probe is counted", () => {
   }
 });
 
-it("a gRPC health check is a probe where a workload declares it, with or without a slash before its name", () => {
+it("a gRPC health check is a probe, with or without a slash before its name, and though nobody declares it", () => {
   const check = { ...PROBE, userAgent: "", children: [] };
-  const spans = ["grpc.health.v1.Health/Check", "/grpc.health.v1.Health/Check"].flatMap((name) =>
-    traceOf({ ...check, name }),
-  );
-  const declared = new Map([["frontend", ["/grpc.health.v1.Health/Check"]]]);
-  expect(windowsOf(spans, { probePaths: () => declared }).flows).toEqual([]);
-  expect(windowsOf(spans).flows).toHaveLength(2);
+  const names = [
+    "grpc.health.v1.Health/Check",
+    "/grpc.health.v1.Health/Check",
+    "grpc.health.v1.Health/Watch",
+  ];
+  const spans = names.flatMap((name) => traceOf({ ...check, name }));
+  expect(windowsOf(spans).flows).toEqual([]);
 });
 
+it.each(["ELB-HealthChecker/2.0", "GoogleHC/1.0", "Envoy/HC", "Consul Health Check", "Prometheus/2.42.0"])(
+  "what %s asks for is no request",
+  (userAgent) => {
+    const check = { ...PROBE, name: "GET /status", userAgent };
+    expect(windowsOf([...traceOf(check), ...traceOf(REQUEST)]).flows.map(({ flow }) => flow)).toEqual([
+      "GET /",
+    ]);
+  },
+);
+
+it.each(["GET /healthz", "/livez", "GET /actuator/health", "GET /-/ready"])(
+  "%s is a probe by its name, unless a browser asks for it",
+  (name) => {
+    const check = { ...PROBE, name, children: [] };
+    expect(windowsOf(traceOf({ ...check, userAgent: "curl/8.5.0" })).flows).toEqual([]);
+    expect(windowsOf(traceOf({ ...check, userAgent: "Mozilla/5.0 (X11)" })).flows).toHaveLength(1);
+  },
+);
+
 it("paths that become known later are asked for again", () => {
-  const declared = new Map([["frontend", ["/readyz"]]]);
+  const declared = new Map([["frontend", ["/warm"]]]);
   let isKnown = false;
   const builder = newBuilder({ probePaths: () => (isKnown ? declared : undefined) });
-  const probe = { ...PROBE, userAgent: "", children: [] };
+  const probe = { ...PROBE, name: "GET /warm", userAgent: "", children: [] };
   builder.add(batchOf(traceOf(probe)), ARRIVAL_MS);
   isKnown = true;
   builder.add(batchOf(traceOf(probe)), ARRIVAL_MS + 2_000);

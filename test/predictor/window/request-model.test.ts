@@ -295,7 +295,64 @@ describe("what the application says of a route", () => {
   });
 });
 
+describe("streams that do not say so", () => {
+  const WATCH = { name: "shop.Feed/Watch" };
+
+  it("between services are none of the callee's requests, nor calls to it", () => {
+    const watch = (at: number): Example =>
+      client("storefront", at - 40_000, 40_000, { children: [server("oven", at - 39_999, 39_000, WATCH)] });
+    const set = windowsOf([...many((at) => order(at)), ...many((at) => watch(at + 100))], {
+      ...bakery,
+      routes: () => routeRules({ objective: { percentile: 0.95, milliseconds: 300 }, objectives: [] }),
+    });
+    expect(serviceIn(set, "oven").requestsPerSecond).toBe(PER_SECOND);
+    expect(serviceIn(set, "storefront").callees).toMatchObject([
+      { callee: "oven", callsPerSecond: PER_SECOND },
+    ]);
+  });
+
+  it("are still streams where they end in failure", () => {
+    const watches = Array.from({ length: 6 }, (_, index) =>
+      traceOf(server("storefront", -25_000 + index, 30_000, { ...WATCH, error: index > 3 })),
+    ).flat();
+    const set = windowsOf([...many((at) => order(at)), ...watches], {
+      ...bakery,
+      routes: () => routeRules({ objective: { percentile: 0.95, milliseconds: 300 }, objectives: [] }),
+    });
+    expect(serviceIn(set, "storefront").errorRatio).toBe(0);
+    expect(serviceIn(set, "storefront").requestsPerSecond).toBe(PER_SECOND);
+  });
+});
+
+describe("spans whose parent was never sent", () => {
+  it("are of the request of their service within which they lie", () => {
+    const set = windowsOf(
+      many((at) => order(at)).map((span) =>
+        span.kind === SPAN_KIND.client ? { ...span, parentId: "00000000000000f1" } : span,
+      ),
+      bakery,
+    );
+    const storefront = serviceIn(set, "storefront");
+    expect(storefront.callees).toMatchObject([{ callee: "oven", callsPerSecond: PER_SECOND }]);
+    expect(storefront.ownLatency?.meanSeconds).toBeCloseTo(0.03, 9);
+    expect(flowIn(set, "POST /order").calls).toMatchObject([{ caller: "storefront", callee: "oven" }]);
+  });
+});
+
 describe("spans of one service below each other", () => {
+  it("are two requests of two pods, though the clock of the second is ahead", () => {
+    const set = windowsOf(
+      many((at) =>
+        server("storefront", at, 60, {
+          ...pod("front-a"),
+          children: [server("storefront", at + 400, 25, pod("front-b"))],
+        }),
+      ),
+    );
+    expect(serviceIn(set, "storefront").requestsPerSecond).toBe(2 * PER_SECOND);
+    expect(serviceIn(set, "storefront").callees).toMatchObject([{ callsPerSecond: PER_SECOND }]);
+  });
+
   it("are one request where a sidecar of its name stands in front of it in the same pod", () => {
     const set = windowsOf(
       many((at) =>

@@ -97,7 +97,6 @@ describe.each<Encoding>(["protobuf", "JSON"])("OTLP traces in %s", (encoding) =>
     { kind: 5, lastsMs: 3, attributes: { "messaging.operation": "receive" }, is: DERIVED_KIND.receive },
     { kind: 5, lastsMs: 3, attributes: { "messaging.operation.name": "poll" }, is: DERIVED_KIND.receive },
     { kind: 5, lastsMs: 3, attributes: { "messaging.operation.type": "process" }, is: 5 },
-    { kind: 3, lastsMs: 3, attributes: { "messaging.operation.type": "receive" }, is: 3 },
     {
       kind: 2,
       lastsMs: 900,
@@ -125,6 +124,14 @@ describe.each<Encoding>(["protobuf", "JSON"])("OTLP traces in %s", (encoding) =>
       expect([...decoded(encoding, spans).kind.subarray(0, 2)]).toEqual([is, is]);
     },
   );
+
+  it("are waits where a service polls its broker as a client, outside of any request", () => {
+    const attributes = { "messaging.operation.type": "receive" };
+    const spans = [undefined, "b1b2b3b4b5b6b7b8"].map((parentId) =>
+      aSpan({ kind: 3, attributes, ...(parentId !== undefined && { parentId }) }),
+    );
+    expect([...decoded(encoding, spans).kind.subarray(0, 2)]).toEqual([DERIVED_KIND.receive, 3]);
+  });
 
   it("count spans with ids of zero length or the wrong length apart", () => {
     const batch = decoded(encoding, [

@@ -415,6 +415,30 @@ it("gives no requests for probes of the kubelet and scrapes of the proxy in Link
   await expectTraffic({ front: [2, 0.2] });
 });
 
+it.each([
+  {
+    name: "http_server_requests_seconds",
+    labels: { uri: "/", status: "200" },
+    health: { uri: "/actuator/health" },
+  },
+  {
+    name: "http_request_duration_seconds",
+    labels: { handler: "/", code: "200" },
+    health: { handler: "/metrics" },
+  },
+])(
+  "$name of libraries is found by the pods it was scraped of, without health checks",
+  async ({ health, labels, name }) => {
+    const from = { job: "pods", namespace: "shop", pod: "front-7c9d8f6b5-x2x4v" };
+    const metric = { name, unit: 1 };
+    fake.series = [
+      ...histogram(metric, { ...from, ...labels }, [4, 0.2]),
+      ...histogram(metric, { ...from, ...labels, ...health }, [2, 0.002]),
+    ];
+    await expectTraffic({ front: [4, 0.2] });
+  },
+);
+
 describe("samples that come less often than windows", () => {
   it("give a rate in every window, measured over the real time between them, and the doctor says so", async () => {
     fake.series = shop({}, { everySeconds: 60, offsetSeconds: 20 });

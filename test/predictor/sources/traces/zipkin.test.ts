@@ -2,9 +2,11 @@ import { gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { startOtlpReceiver } from "@tradewind/predictor/sources/otlp/receiver.ts";
 import type { OtlpReceiver } from "@tradewind/predictor/sources/otlp/receiver.ts";
+import { readZipkinSpan } from "@tradewind/predictor/sources/otlp/read-zipkin.ts";
 import { ZipkinOptions, ZipkinSource } from "@tradewind/predictor/sources/traces/zipkin-source.ts";
 import { NO_RESOURCES } from "@tradewind/predictor/window/resources.ts";
-import { SPAN_KIND } from "@tradewind/predictor/window/span.ts";
+import { DERIVED_KIND, SPAN_KIND } from "@tradewind/predictor/window/span.ts";
+
 import type { SpanBatch } from "@tradewind/predictor/window/span.ts";
 import { WindowBuilder } from "@tradewind/predictor/window/window-builder.ts";
 import { FakeServer, json } from "../../../core/net/endpoint/fake-server.ts";
@@ -233,4 +235,17 @@ describe("ZipkinSource", () => {
     server.handler = (_request, response) => response.end(answer);
     await expect(zipkin().pull(INTERVAL, () => undefined)).rejects.toThrow("zipkin");
   });
+});
+
+it.each([
+  {
+    says: { "http.response.header.content-type": "text/event-stream" },
+    kind: "SERVER",
+    is: DERIVED_KIND.stream,
+  },
+  { says: { "messaging.operation": "receive" }, kind: "CONSUMER", is: DERIVED_KIND.receive },
+  { says: { "messaging.operation": "process" }, kind: "CONSUMER", is: SPAN_KIND.consumer },
+])("what the tags $says say of a $kind span counts", ({ is, kind, says }) => {
+  const span = { ...SHARED[2]!, kind, duration: 900_000, tags: says };
+  expect(readZipkinSpan(span)?.kind).toBe(is);
 });
