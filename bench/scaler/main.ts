@@ -4,9 +4,11 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { APPLICATION_LIST_SCHEMA } from "@tradewind/core/contract/application-list.ts";
+import type { ApplicationList } from "@tradewind/core/contract/application-list.ts";
 import { describeError } from "@tradewind/core/values/errors.ts";
 import type { Benchmark, BenchmarkOptions } from "../benchmark.ts";
-import { planFor } from "./plan.ts";
+import { NAMESPACE, planFor } from "./plan.ts";
 import { hasDecided, load, scrape, startScaler } from "./scaler-process.ts";
 import type { LoadResult } from "./scaler-process.ts";
 
@@ -80,6 +82,13 @@ const describe = ({ calls, seconds, p50Ms, p99Ms, maxMs }: LoadResult): string =
 /** Plans for longer than a run takes, made before it begins: the calls shall not share a core with the making of plans. */
 const PLANS = 12;
 
+/** What a predictor with one application answers to who asks which there are. */
+const LISTED = JSON.stringify({
+  schema: APPLICATION_LIST_SCHEMA,
+  several: false,
+  applications: [{ namespace: NAMESPACE, name: "bench", origin: "bench.yaml", state: "planned" }],
+} satisfies ApplicationList);
+
 /** Serves a new plan once a window, with an entity tag as the predictor has. */
 async function servePlans(seed: number): Promise<{ url: string; stop: () => Promise<void> }> {
   const startedAtMs = Date.now();
@@ -87,6 +96,10 @@ async function servePlans(seed: number): Promise<{ url: string; stop: () => Prom
     Buffer.from(JSON.stringify(planFor(OBJECTS, sequence, startedAtMs, seed))),
   );
   const server = createServer((request, response) => {
+    if (request.url === "/v1/applications") {
+      response.writeHead(200, { "content-type": "application/json" }).end(LISTED);
+      return;
+    }
     const sequence = Math.min(PLANS - 1, Math.floor((Date.now() - startedAtMs) / PLAN_EVERY_MS));
     const tag = `"${sequence}"`;
     if (request.headers["if-none-match"] === tag) {

@@ -37,9 +37,13 @@ interface Connection {
   /** Requests in progress. */
   requests: number;
   hasBegun: boolean;
+  /** A request on it has ended. */
+  readonly end: () => void;
 }
 
 const MAX_SWEEP_MS = 1_000;
+/** The end of a request on a connection that was closed before. */
+const NOT_HELD = (): void => undefined;
 
 /**
  * Shares the connections of a port fairly among remote addresses, as {@link FairPlaces} does. A connection without a request
@@ -78,7 +82,17 @@ export class Connections {
       socket.destroy();
       return false;
     }
-    const connection = { socket, place, openedMs: this.monotonicMs(), requests: 0, hasBegun: false };
+    const connection: Connection = {
+      socket,
+      place,
+      openedMs: this.monotonicMs(),
+      requests: 0,
+      hasBegun: false,
+      end: () => {
+        connection.requests -= 1;
+        if (connection.requests <= 0) place.idle();
+      },
+    };
     this.byKey.set(key, connection);
     socket.once("close", () => {
       place.free();
@@ -87,21 +101,14 @@ export class Connections {
     return true;
   }
 
-  /** A request begins on the connection of this sender. */
-  begin(remote: Remote): void {
+  /** A request begins on the connection of this sender. @returns what to call once it has ended */
+  begin(remote: Remote): () => void {
     const connection = this.byKey.get(keyOf(remote));
-    if (connection === undefined) return;
+    if (connection === undefined) return NOT_HELD;
     connection.requests += 1;
     connection.hasBegun = true;
     connection.place.busy();
-  }
-
-  /** A request has ended on the connection of this sender; call it once for every `begin`. */
-  end(remote: Remote): void {
-    const connection = this.byKey.get(keyOf(remote));
-    if (connection === undefined) return;
-    connection.requests -= 1;
-    if (connection.requests <= 0) connection.place.idle();
+    return connection.end;
   }
 
   /** Closes every connection. */
@@ -123,7 +130,8 @@ export class Connections {
 
 /** A sender's address, the same for IPv4 and its form within IPv6 (`::ffff:10.0.0.1`). */
 export function senderAddress(remoteAddress: string | undefined): string {
-  return (remoteAddress ?? "").replace(/^::ffff:(\d+\.)/, "$1");
+  if (remoteAddress === undefined) return "";
+  return remoteAddress.startsWith("::ffff:") ? remoteAddress.replace(/^::ffff:(\d+\.)/, "$1") : remoteAddress;
 }
 
 const keyOf = ({ remoteAddress, remotePort }: Remote): string =>
@@ -135,8 +143,7 @@ export function limitConnections(server: HttpServer, limits: ConnectionLimits): 
   server.on("connection", (socket: Socket) => connections.admit(socket));
   server.prependListener("request", ({ socket }: IncomingMessage, response: ServerResponse) => {
     const { remoteAddress, remotePort } = socket;
-    connections.begin({ remoteAddress, remotePort });
-    response.once("close", () => connections.end({ remoteAddress, remotePort }));
+    response.once("close", connections.begin({ remoteAddress, remotePort }));
   });
   server.once("close", () => connections.destroyAll());
   return connections;

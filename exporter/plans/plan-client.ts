@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { withinTime } from "@tradewind/core/process/within-time.ts";
 import { Agent, buildConnector, request } from "undici";
 import { TradewindError } from "@tradewind/core/values/errors.ts";
@@ -55,7 +56,8 @@ export class PlanClient {
   /** Of questions of people, which hold up no plan. */
   #asking: Agent | undefined;
   #entityTag: string | undefined;
-  #lastBody: Buffer | undefined;
+  /** SHA-256 of the last body: a plan of thousands of services has megabytes. */
+  #lastHash: string | undefined;
 
   constructor(predictor: string, options: PlanClientOptions) {
     this.base = predictor;
@@ -77,11 +79,12 @@ export class PlanClient {
   async fetch(stopping: AbortSignal): Promise<PlanBody> {
     const tag = this.#entityTag;
     const answer = await this.#get(this.#url, stopping, tag === undefined ? {} : { "if-none-match": tag });
-    if (answer.status === 304 && this.#lastBody !== undefined) return null;
+    if (answer.status === 304 && this.#lastHash !== undefined) return null;
     if (answer.status !== 200) throw this.#refused(answer.status);
     this.#entityTag = answer.entityTag;
-    if (this.#lastBody?.equals(answer.body) === true) return null;
-    this.#lastBody = answer.body;
+    const bodyHash = hash("sha256", answer.body);
+    if (this.#lastHash === bodyHash) return null;
+    this.#lastHash = bodyHash;
     return answer.body;
   }
 
@@ -125,7 +128,7 @@ export class PlanClient {
 
   /** Forgets the last body, so that the next fetch gives it again. */
   forgetLast(): void {
-    this.#lastBody = undefined;
+    this.#lastHash = undefined;
     this.#entityTag = undefined;
   }
 

@@ -8,7 +8,10 @@ import { readPlan, readWish } from "./read-plan.ts";
 import type { ReadPlan } from "./read-plan.ts";
 
 /** A plan with when it was made, on our monotonic clock. */
-export interface FetchedPlan extends ReadPlan {
+export interface FetchedPlan {
+  readonly header: ReadPlan["header"];
+  /** Each is given once. */
+  readonly wishes: Iterable<unknown>;
   readonly madeMs: number;
 }
 
@@ -100,7 +103,7 @@ export class OnePredictor implements PlanFetcher {
       this.#unreadable = { tag: tagOf(plan.header), error };
       throw error;
     }
-    return { ...plan, madeMs };
+    return { header: plan.header, wishes: givenOnce(plan.wishes), madeMs };
   }
 
   async model(hash: string, stopping: AbortSignal): Promise<string> {
@@ -136,6 +139,14 @@ export class OnePredictor implements PlanFetcher {
       "other-application",
       `${this.address} gave the plan of '${namespace}/${application}'`,
     );
+  }
+}
+
+/** Lets go of each as it is given, so that a plan of thousands of services makes room for the decisions that come of it. */
+function* givenOnce(values: unknown[]): Generator {
+  for (const [index, value] of values.entries()) {
+    values[index] = undefined;
+    yield value;
   }
 }
 

@@ -5,7 +5,7 @@ import { readJsonWith, safeRead } from "@tradewind/core/values/config.ts";
 /** A plan whose wishes are still to be read, see {@link readWish}: a bad one costs its own service a decision, not all. */
 export interface ReadPlan {
   readonly header: Omit<Plan, "wishes">;
-  readonly wishes: readonly unknown[];
+  readonly wishes: unknown[];
 }
 
 export interface RejectedWish {

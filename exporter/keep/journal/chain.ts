@@ -1,17 +1,10 @@
-import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { AuditRow } from "@tradewind/core/contract/audit.ts";
 import { CHANGE_STATES } from "@tradewind/core/contract/change.ts";
 import { Count, EpochMs } from "@tradewind/core/contract/quantity.ts";
+import { chained, FIRST_HASH, sha256 } from "./hashes.ts";
 
-/** What stands in the place of the hash before the first row. */
-export const FIRST_HASH = "0".repeat(64);
 const DAY_MS = 86_400_000;
-
-export const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
-
-/** SHA-256 of the hash before and the row. */
-export const chained = (before: string, row: string): string => sha256(before + row);
 
 const Hash = z.string().length(64);
 

@@ -4,6 +4,8 @@ import { siblingModule } from "@tradewind/core/process/sibling-module.ts";
 import type { Head } from "./chain.ts";
 import type { Appended, FromJournal, ToJournal } from "./messages.ts";
 
+/** It has nothing that needs more: rows come, are written and are gone. */
+const YOUNG_MEGABYTES = 2;
 /** About 10 MB, while the disk does not answer. */
 const MOST_WAITING_ROWS = 10_000;
 
@@ -63,6 +65,7 @@ export class JournalThread {
     // Flags of the parent, such as a memory limit, are not the worker's.
     const worker = new Worker(siblingModule(import.meta.url, "./journal-worker.ts"), {
       execArgv: [],
+      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MEGABYTES },
       workerData: this.#directory,
     });
     let why = "the thread that writes the journal has ended";

@@ -122,18 +122,26 @@ export class CallGate {
   #begin({ session }: ServerHttp2Stream): void {
     const connection = session && this.#connectionOf(session);
     if (session === undefined || connection === undefined) return;
+    connection.turnCalls += 1;
+    if (connection.turnCalls === 1) setImmediate(() => this.#endTurn(session, connection));
+    if (connection.turnCalls <= SETS_PER_TURN * connection.allowed) return;
+    this.#breach(connection.sender);
+    calmDown(session);
+  }
+
+  /** Charges what was begun in a turn of the event loop: to do it for each call would cost as much as its answer. */
+  #endTurn(session: Http2Session, connection: Connection): void {
+    const { key, sender, turnCalls } = connection;
+    connection.turnCalls = 0;
     const nowMs = this.#monotonicMs();
-    const { key, sender } = connection;
-    this.#meter.charge(sender, CALL_SECONDS, nowMs);
+    const seconds = CALL_SECONDS * turnCalls;
+    this.#meter.charge(sender, seconds, nowMs);
     // What is fair among the connections of one address: behind it may be several clients.
-    this.#meter.charge(key, CALL_SECONDS * (this.#ofSender.get(sender) ?? 1), nowMs);
-    const isFlood = this.#turnCalls(connection) > SETS_PER_TURN * connection.allowed;
-    if (isFlood) this.#meter.charge(sender, BREACH_SECONDS, nowMs);
-    else if (this.#meter.waitSeconds(sender, nowMs) === undefined) return;
-    else if (this.#meter.aheadSeconds(key, nowMs) < OWN_BURST_SECONDS) return;
+    this.#meter.charge(key, seconds * (this.#ofSender.get(sender) ?? 1), nowMs);
+    if (session.destroyed || this.#meter.waitSeconds(sender, nowMs) === undefined) return;
+    if (this.#meter.aheadSeconds(key, nowMs) < OWN_BURST_SECONDS) return;
     this.#refusals.add("calls", sender);
-    session.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM);
-    session.destroy();
+    calmDown(session);
   }
 
   #connectionOf(session: Http2Session): Connection | undefined {
@@ -150,17 +158,7 @@ export class CallGate {
     return connection;
   }
 
-  #turnCalls(connection: Connection): number {
-    if (connection.turnCalls === 0) {
-      setImmediate(() => {
-        connection.turnCalls = 0;
-      });
-    }
-    connection.turnCalls += 1;
-    return connection.turnCalls;
-  }
-
-  /** HTTP/2 has ended the connection for what its client sent. */
+  /** The client has not kept to what it was told. */
   #breach(sender: string): void {
     this.#meter.charge(sender, BREACH_SECONDS, this.#monotonicMs());
     this.#refusals.add("calls", sender);
@@ -187,6 +185,11 @@ export class CallGate {
     if (others > 0) this.#ofSender.set(sender, others);
     else this.#ofSender.delete(sender);
   }
+}
+
+function calmDown(session: Http2Session): void {
+  session.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+  session.destroy();
 }
 
 const keyOf = ({

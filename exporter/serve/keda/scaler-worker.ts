@@ -42,8 +42,8 @@ const counts = new CallCounts(status);
 const loop = new LoopDelay();
 const watchdog = options.watchdog && startWatchdog("grpc", options.watchdog);
 const observer: CallObserver = {
-  finished: (...call) => {
-    counts.finished(...call);
+  finished: (rpc, code, seconds) => {
+    counts.finished(rpc, code, seconds);
     watchdog?.progress();
   },
 };

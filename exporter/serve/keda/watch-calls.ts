@@ -111,15 +111,17 @@ class OpenCalls {
  * Stands before a call and sees how it begins and ends; all else goes through. It passes steps on by itself, because
  * those of the library's class go through a chain of closures each, which take longer than the answer.
  */
-class WatchedCall extends ServerInterceptingCall {
+class WatchedCall extends ServerInterceptingCall implements Listener {
   readonly startedMs: number;
   heldBytes = 0;
   readonly #call: Call;
   readonly #rpc: string;
   readonly #isUnary: boolean;
   readonly #open: OpenCalls;
+  #listener: Listener | undefined;
   #isOver = false;
-  #hasBegun = false;
+  /** Set once its request has come. */
+  #endOnConnection: (() => void) | undefined;
 
   constructor(call: Call, rpc: string, isUnary: boolean, open: OpenCalls) {
     super(call);
@@ -132,32 +134,37 @@ class WatchedCall extends ServerInterceptingCall {
   }
 
   override start(listener: Listener): void {
-    this.#call.start({
-      onReceiveMetadata: (metadata) => {
-        this.#measure(metadata);
-        listener.onReceiveMetadata(metadata);
-      },
-      onReceiveMessage: (message: unknown) => listener.onReceiveMessage(message),
-      onReceiveHalfClose: () => {
-        // From here on a stream counts as one, see streams.ts.
-        if (!this.#isUnary) this.#open.remove(this);
-        this.#begin();
-        listener.onReceiveHalfClose();
-      },
-      onCancel: () => {
-        this.#finish(status.CANCELLED);
-        listener.onCancel();
-      },
-    });
+    this.#listener = listener;
+    this.#call.start(this);
+  }
+
+  onReceiveMetadata(metadata: Metadata): void {
+    this.#measure(metadata);
+    this.#listener?.onReceiveMetadata(metadata);
+  }
+
+  onReceiveMessage(message: unknown): void {
+    this.#listener?.onReceiveMessage(message);
+  }
+
+  onReceiveHalfClose(): void {
+    // From here on a stream counts as one, see streams.ts.
+    if (!this.#isUnary) this.#open.remove(this);
+    this.#begin();
+    this.#listener?.onReceiveHalfClose();
+  }
+
+  onCancel(): void {
+    this.#finish(status.CANCELLED);
+    this.#listener?.onCancel();
   }
 
   /** A connection is at work once a request has come, and not by a call that is only begun: that one may never come. */
   #begin(): void {
     if (this.#isOver) return;
-    this.#hasBegun = true;
     const { connections, gate } = this.#open.edges;
     const remote = this.#call.getConnectionInfo();
-    connections()?.begin(remote);
+    this.#endOnConnection = connections()?.begin(remote) ?? (() => undefined);
     if (!this.#isUnary) gate.changeStreams(remote, 1);
   }
 
@@ -177,11 +184,10 @@ class WatchedCall extends ServerInterceptingCall {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#open.remove(this);
-    const { connections, gate, monotonicMs, observer } = this.#open.edges;
-    if (this.#hasBegun) {
-      const remote = this.#call.getConnectionInfo();
-      connections()?.end(remote);
-      if (!this.#isUnary) gate.changeStreams(remote, -1);
+    const { gate, monotonicMs, observer } = this.#open.edges;
+    if (this.#endOnConnection !== undefined) {
+      this.#endOnConnection();
+      if (!this.#isUnary) gate.changeStreams(this.#call.getConnectionInfo(), -1);
     }
     observer.finished(this.#rpc, code, (monotonicMs() - this.startedMs) / 1e3);
   }
@@ -197,7 +203,8 @@ class WatchedCall extends ServerInterceptingCall {
 
 /** Length of the headers, bytes. */
 function sizeOf(metadata: Metadata): number {
+  const values = metadata.getMap();
   let bytes = 0;
-  for (const [name, value] of Object.entries(metadata.getMap())) bytes += name.length + value.length;
+  for (const name of Object.keys(values)) bytes += name.length + (values[name]?.length ?? 0);
   return bytes;
 }

@@ -97,16 +97,19 @@ function heldByTolerance({ replicas, replicasReady }: ServedRecommendation): num
  * a registry a quarter of a second. A service that is gone has no series. Only memory is read.
  */
 export function* serviceSeries(recommendations: Iterable<ServedRecommendation>): Generator<string> {
-  const texts = SERVICE_GAUGES.map(({ name, help }) => `# HELP ${name} ${help}\n# TYPE ${name} gauge\n`);
-  for (const served of recommendations) {
+  const rows = Array.from(recommendations, (served) => {
     const { application, namespace, service } = served;
     const labels = `{application="${quoted(application)}",namespace="${quoted(namespace)}",service="${quoted(service)}"}`;
-    for (const [index, { name, value, evenWhenExpired }] of SERVICE_GAUGES.entries()) {
+    return { served, labels };
+  });
+  for (const { evenWhenExpired, help, name, value } of SERVICE_GAUGES) {
+    let text = `# HELP ${name} ${help}\n# TYPE ${name} gauge\n`;
+    for (const { labels, served } of rows) {
       const measured = served.valid || evenWhenExpired ? value(served) : undefined;
-      if (measured !== undefined) texts[index] += `${name}${labels} ${measured}\n`;
+      if (measured !== undefined) text += `${name}${labels} ${measured}\n`;
     }
+    yield text;
   }
-  yield* texts;
 }
 
 /** A label's value between its quotes. */

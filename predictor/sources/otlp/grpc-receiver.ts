@@ -136,8 +136,7 @@ function answerCalls(
   server.on("stream", (stream, headers) => {
     const { remoteAddress, remotePort } = stream.session?.socket ?? {};
     const answer = new Answer(stream, (code) => metrics?.request("grpc", String(code)));
-    connections.begin({ remoteAddress, remotePort });
-    stream.once("close", () => connections.end({ remoteAddress, remotePort }));
+    stream.once("close", connections.begin({ remoteAddress, remotePort }));
     let call: Call | undefined;
     const work = async (): Promise<void> => {
       try {
