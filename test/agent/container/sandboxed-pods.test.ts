@@ -93,23 +93,27 @@ it("a container that is known late to be in a sandbox goes on from what was told
 });
 
 describe("an ordinary pod stays one", () => {
-  it("when the container that does the work ends, and the next one comes", () => {
-    const files = (seconds: number, id: string, used: number): Files =>
+  it("when the container that does the work ends, and the next one is seen late", () => {
+    const work = (seconds: number): number =>
+      1.5 * (Math.min(seconds, 30) + Math.max(0, seconds - 33)) + 0.001 * seconds;
+    const files = (seconds: number, others: Readonly<Record<string, ContainerUse>>): Files =>
       cgroups({
-        "": { cpuSeconds: 100 + 1.501 * seconds, memoryBytes: GIB },
+        "": { cpuSeconds: 100 + work(seconds), memoryBytes: GIB },
         [N]: { cpuSeconds: 1 + 0.001 * seconds, memoryBytes: 1e7 },
-        [id]: { cpuSeconds: used, memoryBytes: GIB },
+        ...others,
       });
-    using on = new AgentOn(tree.plant(files(0, A, 50)));
-    live(on, 1, 30, (seconds) => files(seconds, A, 50 + 1.5 * seconds));
+    const first = (seconds: number): Files =>
+      files(seconds, { [A]: { cpuSeconds: 50 + 1.5 * seconds, memoryBytes: GIB } });
+    const next = (seconds: number): Files =>
+      files(seconds, { [B]: { cpuSeconds: 1.5 * (seconds - 33), memoryBytes: GIB } });
+    using on = new AgentOn(tree.plant(first(0)));
+    live(on, 1, 30, first);
     tree.remove(`cgroup${POD}/${A}`);
-    // Its end is seen some seconds after it.
-    live(on, 31, 33, (seconds) => cgroups({ "": { cpuSeconds: 100 + 1.501 * seconds, memoryBytes: GIB } }));
-    live(on, 34, 60, (seconds) => {
-      const next = files(seconds, B, 1.5 * (seconds - 33));
-      if (seconds === 36) on.agent.rescan();
-      return next;
-    });
+    on.agent.rescan();
+    live(on, 31, 33, (seconds) => files(seconds, {}));
+    live(on, 34, 35, next);
+    on.agent.rescan();
+    live(on, 36, 60, next);
     expect(on.metric("tradewind_agent_containers_shared")).toBe(0);
     expect(shown(on, B)?.cpu.usageCores).toBeCloseTo(1.5, 2);
     expect(shown(on, N)?.cpu.usageCores).toBeCloseTo(0.001, 3);

@@ -5,7 +5,7 @@ import { Throttling } from "@tradewind/agent/container/probes/throttling.ts";
 const counts = (periods: number, throttledPeriods: number) => ({
   periods,
   throttledPeriods,
-  throttledSeconds: throttledPeriods / 20,
+  throttledSeconds: throttledPeriods / 16,
 });
 
 describe("throttling of a container", () => {
