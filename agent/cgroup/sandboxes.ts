@@ -14,15 +14,16 @@ const STARTING_MS = 10_000;
 
 interface Judged {
   readonly firstMs: number;
-  /** A pause container, or a cgroup of gVisor's, whose containers are in others. */
-  isSandbox: boolean;
+  isPause: boolean;
+  /** gVisor's sandbox runs in it. */
+  isGuard: boolean;
   isSettled: boolean;
 }
 
 /**
  * Tells the sandbox of a pod from its containers. It has a cgroup like theirs. A "pause" container does no work, and its only
- * process is called `pause`; gVisor's does the work of all containers. What Kubernetes names as a container is none. Processes are found through `/proc`, since
- * `cgroup.procs` does not show those outside the reader's process namespace.
+ * process is called `pause`; gVisor's does the work of all containers. What Kubernetes names as a container is none.
+ * Processes are found through `/proc`, since `cgroup.procs` does not show those outside the reader's process namespace.
  */
 export class Sandboxes {
   readonly #procfs: string;
@@ -42,24 +43,30 @@ export class Sandboxes {
     this.#judged = new Map(
       found.map(({ directory }) => [
         directory,
-        before.get(directory) ?? { firstMs: nowMs, isSandbox: false, isSettled: false },
+        before.get(directory) ?? { firstMs: nowMs, isPause: false, isGuard: false, isSettled: false },
       ]),
     );
     if ([...this.#judged.values()].some(({ isSettled }) => !isSettled)) this.#judge(found, nowMs);
-    return found.filter(
-      ({ directory, id }) => isNamed(id) || this.#judged.get(directory)?.isSandbox !== true,
-    );
+    const judgedOf = ({ directory }: FoundContainer): Judged | undefined => this.#judged.get(directory);
+    const shells = found.filter((each) => !judgedOf(each)?.isPause && !judgedOf(each)?.isGuard);
+    const guarded = new Set(shells.map(({ podUid }) => podUid));
+    return found.filter((each) => {
+      const { isPause, isGuard } = judgedOf(each) ?? { isPause: false, isGuard: false };
+      // What its containers' cgroups do not count is found at the pod; alone it stands for them.
+      return (
+        isNamed(each.id) || !(isPause || (isGuard && each.podPath !== undefined && guarded.has(each.podUid)))
+      );
+    });
   }
 
   #judge(found: readonly FoundContainer[], nowMs: number): void {
     const { pausing, guarding } = this.#running();
-    const others = new Set(found.filter(({ id }) => !guarding.has(id)).map(({ podPath }) => podPath));
-    for (const { directory, id, podPath } of found) {
+    for (const { directory, id } of found) {
       const judged = this.#judged.get(directory);
       if (judged === undefined || judged.isSettled) continue;
-      judged.isSandbox =
-        (pausing.has(id) && processesIn(directory) <= 1) || (guarding.has(id) && others.has(podPath));
-      judged.isSettled = judged.isSandbox || nowMs - judged.firstMs >= STARTING_MS;
+      judged.isPause = pausing.has(id) && processesIn(directory) <= 1;
+      judged.isGuard = guarding.has(id);
+      judged.isSettled = judged.isPause || judged.isGuard || nowMs - judged.firstMs >= STARTING_MS;
     }
   }
 

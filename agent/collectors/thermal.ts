@@ -16,12 +16,12 @@ export const thermal: CollectorDefinition = {
     const table = new Table([
       {
         name: "tradewind_node_cpu_core_throttles_total",
-        help: "Times a core was slowed down to cool, all cores together; hyperthreads of one core count once.",
+        help: "Times a core was slowed down to cool, all cores together; hyperthreads of a core count once.",
         kind: "counter",
       },
       {
         name: "tradewind_node_cpu_package_throttles_total",
-        help: "Times a package was slowed down to cool, all packages together; absent where no CPU tells its package.",
+        help: "Times a package was slowed down to cool, all together; absent where no CPU tells its package.",
         kind: "counter",
       },
     ]);

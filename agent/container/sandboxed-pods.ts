@@ -86,7 +86,12 @@ export class SandboxedPods {
     this.#firstSeconds = new Map(
       found.map(({ directory }) => [directory, this.#firstSeconds.get(directory) ?? seconds]),
     );
-    const pods = Map.groupBy(found, ({ podPath }) => podPath);
+    const pods = new Map<string | undefined, FoundContainer[]>();
+    for (const each of found) {
+      const members = pods.get(each.podPath);
+      if (members === undefined) pods.set(each.podPath, [each]);
+      else members.push(each);
+    }
     for (const path of this.#judged) if (!pods.has(path)) this.#judged.delete(path);
     for (const path of this.#looks.keys()) if (!pods.has(path)) this.#looks.delete(path);
     return [...pods].flatMap(([path, members]) =>
@@ -112,7 +117,7 @@ export class SandboxedPods {
     const overheadPath = members.find((each) => each.overheadPath !== undefined)?.overheadPath;
     const inside = running.length === 0 ? members : running.map((id) => memberOf(members, first, id));
     const countedIn = inside.length === 1 ? "pod" : "shared";
-    return inside.map((each) => ({ ...each, countedIn, overheadPath }));
+    return inside.map((each) => Object.assign({}, each, { countedIn, overheadPath } as const));
   }
 
   /** Whether what Kubernetes does not name is a sandbox: Kata's names itself, others are known by their age. */

@@ -62,6 +62,7 @@ export class SandboxCpu implements Probe {
     const told = this.#told?.[index] ?? Number.NaN;
     const offset = this.#offsets.get(column) ?? (Number.isNaN(told) ? 0 : told - value);
     if (!Number.isNaN(value)) this.#offsets.set(column, offset);
-    put(this.#target, column, value + offset);
+    // A sum that is rounded down must not look like a counter that went back.
+    put(this.#target, column, Number.isNaN(told) ? value : Math.max(told, value + offset));
   }
 }

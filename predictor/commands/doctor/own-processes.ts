@@ -68,6 +68,13 @@ export async function checkAgent(url: string, access: ProcessAccess, nowMs: numb
       level: "ok",
       message: `node ${snapshot.node}, ${containers} containers`,
     };
+    const unmeasured = snapshot.containers.filter(({ cpu }) => cpu.usageSecondsTotal === undefined).length;
+    if (unmeasured > 0) {
+      const what = `node ${snapshot.node}: the CPU use of ${unmeasured} of ${containers} containers is not known`;
+      const remedy =
+        "where several containers share a sandbox (gVisor, Kata) only their pod's is: docs/agent.md#containers-and-their-names";
+      return [ok, { subject, level: "warning", message: what, remedy }];
+    }
     if (containers > 0) return [ok];
     return [
       {

@@ -1,9 +1,11 @@
 import { mkdirSync } from "node:fs";
 import fc from "fast-check";
 import { afterEach, describe, expect, it, test } from "vitest";
-import { discover } from "@tradewind/agent/cgroup/discovery.ts";
+import type { Logger } from "@tradewind/core/process/log.ts";
+import { ContainerSearch, discover } from "@tradewind/agent/cgroup/discovery.ts";
 import { detectHierarchies } from "@tradewind/agent/cgroup/hierarchies.ts";
 import { classify, isKubepods, qosOf } from "@tradewind/agent/cgroup/name.ts";
+import { FakeClock } from "../fake-clock.ts";
 import { LAYOUTS, layoutFiles } from "../tree/layouts.ts";
 import { Tree } from "../tree/plant.ts";
 
@@ -73,6 +75,56 @@ test("a v1 host with joint controllers", () => {
   });
 });
 
+describe("a search that goes on", () => {
+  const POD_A = `cgroup/kubepods/pod9/${"d".repeat(64)}/cpu.stat`;
+  const search = (clock: FakeClock, asked: readonly string[] = [], lines: string[] = []): ContainerSearch => {
+    const log = { warn: (line: string) => lines.push(line) } as unknown as Logger;
+    return new ContainerSearch(detectHierarchies(tree!.path("cgroup")), asked, clock, log);
+  };
+
+  it.each([
+    [[], "no kubepods cgroup"],
+    [["/pods"], "none of /pods"],
+  ])("says once that it found nothing for a minute, asked for %j", (asked, words) => {
+    tree = new Tree().plant({ "cgroup/cgroup.controllers": "cpu\n", "cgroup/user.slice/cpu.stat": "" });
+    const clock = new FakeClock();
+    const lines: string[] = [];
+    const one = search(clock, asked, lines);
+    for (let second = 0; second < 59; second += 1) {
+      one.find();
+      clock.advance(1e3);
+    }
+    expect(lines).toEqual([]);
+    for (let second = 0; second < 120; second += 1) {
+      clock.advance(1e3);
+      one.find();
+    }
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toContain(words);
+    expect(lines[0]).toContain("--cgroup-root");
+  });
+
+  it("finds a second root within half a minute, and pods of the first at once", () => {
+    tree = new Tree().plant({ "cgroup/cgroup.controllers": "cpu\n", [POD_A]: "" });
+    const clock = new FakeClock();
+    const one = search(clock);
+    expect(one.find().containers).toHaveLength(1);
+    tree.plant({ [`cgroup/kubepods/pod8/${"e".repeat(64)}/cpu.stat`]: "" });
+    tree.plant({ [`cgroup/k3s/kubepods/pod7/${"c".repeat(64)}/cpu.stat`]: "" });
+    expect(one.find().containers).toHaveLength(2);
+    clock.advance(30_000);
+    expect(one.find().containers).toHaveLength(3);
+    expect(one.roots).toBe(2);
+  });
+
+  it("keeps containers in flat directories", () => {
+    const flat = `cgroup/kubepods-pod8.slice:cri-containerd:${"e".repeat(64)}/cpu.stat`;
+    tree = new Tree().plant({ "cgroup/cgroup.controllers": "cpu\n", [POD_A]: "", [flat]: "" });
+    const one = search(new FakeClock());
+    for (let scan = 0; scan < 3; scan += 1) expect(one.find().containers).toHaveLength(2);
+  });
+});
+
 describe("names", () => {
   it.each([
     ["kubepods", true],
@@ -92,6 +144,7 @@ describe("names", () => {
     ["dbus.service", "other"],
     ["..", "other"],
     [`libpod-${"e".repeat(64)}.scope`, "container"],
+    [`kata_${"e".repeat(64)}`, "container"],
     ["web-1", "container"],
   ])("in a pod, %s is %s", (name, kind) => {
     expect(classify(name, true).kind).toBe(kind);

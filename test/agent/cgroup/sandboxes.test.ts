@@ -132,6 +132,21 @@ describe("a sandbox", () => {
     expect(look(one, (id) => id === SANDBOX)).toEqual(["a", "b", "c"]);
   });
 
+  it.each([
+    ["is gVisor's, as soon as a container is beside it", "runsc-sandbox\0boot\0", ["c"], ["a"]],
+    ["is gVisor's, whose words are hidden", "", ["c"], ["a"]],
+    ["is another program that started itself anew", "/app/exe\0serve\0", ["c"], ["a", "c"]],
+    ["is a file server of gVisor's", "runsc-gofer\0gofer\0", ["c"], ["a", "c"]],
+  ])("%s", (_, cmdline, alone, beside) => {
+    tree.plant({ ...process(100, SANDBOX, "exe"), "proc/100/cmdline": cmdline });
+    const clock = new FakeClock();
+    const one = sandboxes(clock);
+    expect(look(one)).toEqual(alone);
+    clock.advance(60_000);
+    tree.plant(v2Files(`cgroup${pathOf(APP)}`, { cpuSeconds: 0 }));
+    expect(look(one)).toEqual(beside);
+  });
+
   it("is no longer looked for once all containers are 10 s old", () => {
     tree.plant({ ...pod(), "proc/100/comm": "sh\n" });
     const clock = new FakeClock();

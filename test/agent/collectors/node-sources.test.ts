@@ -377,8 +377,8 @@ describe("throttles to cool", () => {
     { socket: 0, core: 1, coreThrottles: 2, packageThrottles: 20 },
     { socket: 1, core: 0, coreThrottles: 4, packageThrottles: 5 },
   ];
-  const without = (key: "core" | "packageThrottles" | "socket") =>
-    hyperthreads.map(({ [key]: _, ...rest }) => rest);
+  const without = (key: keyof CoolingCpu): CoolingCpu[] =>
+    hyperthreads.map((cpu) => Object.fromEntries(Object.entries(cpu).filter(([name]) => name !== key)));
 
   it.each<[string, readonly CoolingCpu[], number, number | undefined]>([
     ["once a core and once a package", hyperthreads, 7 + 2 + 4, 20 + 5],

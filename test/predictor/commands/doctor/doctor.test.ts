@@ -11,6 +11,11 @@ import { examine } from "@tradewind/predictor/commands/doctor/doctor.ts";
 import { DoctorOptions } from "@tradewind/predictor/commands/doctor/options.ts";
 import type { Finding } from "@tradewind/predictor/sources/source.ts";
 import { SqliteStore } from "@tradewind/predictor/store/sqlite-store.ts";
+import { AgentOn } from "../../../agent/agent-on.ts";
+import { v2Files } from "../../../agent/tree/cgroup-text.ts";
+import { nodeFiles, QUIET_NODE } from "../../../agent/tree/node.ts";
+import { Tree } from "../../../agent/tree/plant.ts";
+import type { Files } from "../../../agent/tree/plant.ts";
 import { FakeServer, json } from "../../../core/net/endpoint/fake-server.ts";
 import { aSet } from "../../store/windows-of.ts";
 
@@ -52,6 +57,29 @@ describe("doctor", () => {
     expect(said[3]).toMatch(/agent .*nothing listens.*\| start `tradewind agent`/);
     expect(said[4]).toMatch(/predictor .*404/);
     expect(said[5]).toMatch(/scaler .*\| start `tradewind scaler`/);
+  });
+
+  it("says of an agent how many containers have no use of their own", async () => {
+    const pod = "cgroup/kubepods/pod11111111-2222-4333-8444-555555555555";
+    const files = (seconds: number): Files => ({
+      ...nodeFiles(QUIET_NODE),
+      "cgroup/cgroup.controllers": "cpu memory io pids\n",
+      ...v2Files(pod, { cpuSeconds: 9 + seconds, memoryBytes: 1e9 }),
+      ...v2Files(`${pod}/${"a".repeat(64)}`, { cpuSeconds: 0 }),
+      ...v2Files(`${pod}/${"b".repeat(64)}`, { cpuSeconds: 0 }),
+    });
+    using tree = new Tree().plant(files(0));
+    using on = new AgentOn(tree);
+    for (let seconds = 0; seconds <= 10; seconds += 5) on.cycle(5, files(seconds));
+    const agent = await FakeServer.start((_request, response) => json(response, on.snapshot()));
+    try {
+      const options = DoctorOptions.parse({ timeoutSeconds: 1, agents: [agent.url] });
+      const findings = await examine(options, on.clock.nowMs());
+      const said = findings.filter(({ level }) => level === "warning").map(({ message }) => message);
+      expect(said).toContain("node node-a: the CPU use of 2 of 2 containers is not known");
+    } finally {
+      await agent.stop();
+    }
   });
 
   it("says of a scaler that its decisions have expired and that it reaches no predictor (doctor-all-well)", async () => {
