@@ -42,16 +42,18 @@ function probe(index: number): SpanRecord {
 let server: FakeServer;
 const sources: SpanSource[] = [];
 const jaeger = (options: Record<string, unknown> = {}, entries = ["front"]): JaegerSource => {
-  const made = new JaegerSource(JaegerOptions.parse({ url: server.url, maxAttempts: 1, ...options }), () => [
-    "front",
-  ]);
+  const made = new JaegerSource(
+    JaegerOptions.parse({ url: server.url, maxAttempts: 1, ...options }),
+    () => entries,
+  );
   sources.push(made);
   return made;
 };
 const tempo = (options: Record<string, unknown> = {}, entries = ["front"]): TempoSource => {
-  const made = new TempoSource(TempoOptions.parse({ url: server.url, maxAttempts: 1, ...options }), () => [
-    "front",
-  ]);
+  const made = new TempoSource(
+    TempoOptions.parse({ url: server.url, maxAttempts: 1, ...options }),
+    () => entries,
+  );
   sources.push(made);
   return made;
 };
