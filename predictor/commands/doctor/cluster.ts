@@ -187,8 +187,8 @@ function judged(place: ApplicationPlace, spec: Record<string, unknown>): Finding
   const subject = `Application ${place.namespace}/${place.name}`;
   try {
     const { name, namespace } = place;
-    const { entry } = parseApplication({ ...spec, name, namespace }, subject);
-    return { subject, level: "ok", message: `entry ${entry}` };
+    const { entries } = parseApplication({ ...spec, name, namespace }, subject);
+    return { subject, level: "ok", message: `entry ${entries.join(", ")}` };
   } catch (error) {
     const message = describeError(error).slice(0, 500);
     return { subject, level: "problem", message, remedy: "correct the resource; the others are planned" };

@@ -84,7 +84,7 @@ async function examineConfigs(options: DoctorOptions, nowMs: number): Promise<Fi
     return {
       subject,
       level: "ok",
-      message: `application ${application?.name ?? ""}, entry ${application?.entry ?? ""}`,
+      message: `application ${application?.name ?? ""}, entry ${application?.entries.join(", ") ?? ""}`,
     };
   });
   const [first] = files.entries().flatMap(({ application }) => application ?? []);
@@ -118,7 +118,7 @@ async function examineConfig(path: string, options: DoctorOptions, nowMs: number
     findings.push({
       subject,
       level: "ok",
-      message: `application ${application.name}, entry ${application.entry}`,
+      message: `application ${application.name}, entry ${application.entries.join(", ")}`,
     });
   } catch (error) {
     findings.push({ subject, level: "problem", message: describeError(error), remedy: mend });

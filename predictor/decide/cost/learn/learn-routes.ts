@@ -23,7 +23,7 @@ const LEAST_SPREAD = 0.1;
 const MOST_ROUTES = 1_000;
 const MOST_VISITED = 1_000;
 /** Tails outside of these seconds are no measurements: ratios of them would leave the range of numbers. */
-const LEAST_SECONDS = 1e-9;
+export const LEAST_SECONDS = 1e-9;
 const MOST_SECONDS = 1e9;
 
 const isMeasurement = (seconds: number): boolean => seconds >= LEAST_SECONDS && seconds <= MOST_SECONDS;

@@ -4,7 +4,7 @@ import { flowTailSeconds, shareOver as measuredShareOver } from "../../facts/obj
 import type { Observation } from "../../facts/observation.ts";
 import { namesIn } from "../learn/cost-window.ts";
 import type { CostWindow, MeasuredRoute } from "../learn/cost-window.ts";
-import { excessOf, spreadOf, UNSEEN_ERROR } from "../learn/learn-routes.ts";
+import { excessOf, LEAST_SECONDS, spreadOf, UNSEEN_ERROR } from "../learn/learn-routes.ts";
 import { ownTailSeconds } from "../learn/percentile.ts";
 import type { CostMemory } from "../learn/state.ts";
 import { ApplicationCost } from "../price/application-cost.ts";
@@ -76,11 +76,8 @@ export interface HeldUp {
   readonly cpuRatio: number;
 }
 
-/** Self time over the usual one from which on a miss is put down to the service. */
-const HELD_UP_RATIO = 2;
-
 /**
- * Services on routes that clearly miss their objective which take far longer than while it was met, with CPU to spare: they wait for a
+ * Services without whose added time a route that clearly misses its objective would meet it, and that have CPU to spare: they wait for a
  * lock, a pool or a server that sends no spans. What fewer replicas of them would do no model knows, whether it has learnt the new times or not.
  */
 function heldUpServices(
@@ -88,20 +85,22 @@ function heldUpServices(
   window: CostWindow,
   memory: Pick<CostMemory, "services">,
 ): ReadonlyMap<string, HeldUp> {
-  const { application, observations, settings } = window;
-  const clear = missed.filter(({ severity, telling }) => telling && severity >= settings.clearMissRatio);
-  const passed = servicesOn(clear, window);
+  const { application, settings } = window;
   const metTailOf = new Map(memory.services.map(({ metTailSeconds, service }) => [service, metTailSeconds]));
+  const idle = window.observations.filter(
+    (each) => (each.utilisation ?? 1) < settings.targetUtilisation && !isUnsettled(each),
+  );
   const heldUp = new Map<string, HeldUp>();
-  for (const observation of observations) {
-    const { service, utilisation, window: own } = observation;
-    const metSeconds = metTailOf.get(service) ?? 0;
-    if (!passed.has(service) || utilisation === undefined || !(metSeconds > 0)) continue;
-    if (isUnsettled(observation)) continue;
-    const seconds = ownTailSeconds(own?.ownLatency, application.objective.percentile) ?? 0;
-    const selfTimeRatio = seconds / metSeconds;
-    if (utilisation < settings.targetUtilisation && selfTimeRatio >= HELD_UP_RATIO)
-      heldUp.set(service, { selfTimeRatio, cpuRatio: utilisation });
+  for (const route of missed) {
+    const overSeconds = route.tailSeconds - route.objective.tailSeconds;
+    if (!route.telling || route.severity < settings.clearMissRatio || overSeconds <= 0) continue;
+    const passed = servicesOn([route], window);
+    for (const { service, utilisation: cpuRatio = 0, window: own } of idle) {
+      const metSeconds = metTailOf.get(service);
+      const seconds = ownTailSeconds(own?.ownLatency, application.objective.percentile) ?? 0;
+      if (metSeconds === undefined || !passed.has(service) || seconds - metSeconds < overSeconds) continue;
+      heldUp.set(service, { selfTimeRatio: seconds / Math.max(metSeconds, LEAST_SECONDS), cpuRatio });
+    }
   }
   return heldUp;
 }

@@ -235,7 +235,7 @@ describe("the sources of an application whose entry changes", () => {
     };
     try {
       expect(await flows()).toEqual(["front"]);
-      present.entry = "cart";
+      present.entries = ["cart"];
       traces.requests.length = 0;
       expect(await flows()).toEqual(["cart"]);
       const asked = traces.requests.map(
