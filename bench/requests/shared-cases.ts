@@ -108,11 +108,12 @@ export async function playFile(
   path: string,
   seed: number,
   startMs: number,
-  sources: Sections["sources"],
+  defaults: Sections["sources"],
 ): Promise<Verdict & { readonly name: string; readonly isRight: boolean }> {
   const given = CaseFile.parse(JSON.parse(readFileSync(path, "utf8")));
   const { config, name, series, store } = given;
   const toMs = startMs + 1e3 * given.seconds;
+  let sources = defaults;
   const stops: (() => Promise<void>)[] = [];
   try {
     if (series.length > 0) {
@@ -120,14 +121,17 @@ export async function playFile(
       stops.push(async () => server.server.stop());
       server.series = series.flatMap((each) => seriesOf(each, startMs, toMs));
       const options = { scrapeIntervalSeconds: 5, backfill: { enabled: false }, ...config.prometheus };
-      sources.prometheus.push(PrometheusOptions.parse({ url: server.server.url, ...options }));
+      const prometheus = [PrometheusOptions.parse({ url: server.server.url, ...options })];
+      sources = { ...sources, prometheus };
     }
     if (store !== undefined) {
       const server = await startTraceStore(store.as, startMs, toMs);
       stops.push(async () => server.stop());
       const options = { url: server.url, graceSeconds: 2, ...store.options };
-      if (store.kind === "jaeger") sources.jaeger.push(JaegerOptions.parse(options));
-      else sources.tempo.push(TempoOptions.parse(options));
+      sources =
+        store.kind === "jaeger"
+          ? { ...sources, jaeger: [JaegerOptions.parse(options)] }
+          : { ...sources, tempo: [TempoOptions.parse(options)] };
     }
     const setting = {
       ...config,
@@ -216,10 +220,8 @@ function seriesOf(one: z.infer<typeof CaseSeries>, startMs: number, toMs: number
       grow(`${histogram ?? ""}_sum`, measured, took / unitSeconds),
       grow(`${histogram ?? ""}_count`, measured, 1),
     ];
-    return [
-      ...(count === undefined ? [] : [grow(count, all, 1)]),
-      ...(histogram === undefined ? [] : [...buckets, ...sums]),
-    ];
+    const counted = count === undefined ? [] : [grow(count, all, 1)];
+    return histogram === undefined ? counted : counted.concat(buckets, sums);
   });
 }
 
