@@ -155,6 +155,9 @@ function spansOf({ fixedIds, flushes, streams }: CaseFile, world: World): SentSp
   const fixed = new Map(Object.entries(fixedIds).map(([name, bytes]) => [name, world.id(2 * bytes)]));
   const sent: SentSpan[] = [];
   for (const { delaySeconds, perSecond, spans } of streams) {
+    const copies = spans.flatMap((span) =>
+      Array.from({ length: span.repeat.count }, (_, copy) => ({ copy, span })),
+    );
     for (let round = 1; world.fromMs + (1e3 * round) / perSecond < world.toMs; round += 1) {
       const ids = new Map(fixed);
       const idOf = (name: string, digits: number): string => {
@@ -163,30 +166,28 @@ function spansOf({ fixedIds, flushes, streams }: CaseFile, world: World): SentSp
         return id;
       };
       const roundMs = world.fromMs + (1e3 * round) / perSecond;
-      for (const span of spans) {
+      for (const { copy, span } of copies) {
         const { count, everyMs } = span.repeat;
-        for (let copy = 0; copy < count; copy += 1) {
-          const endMs = roundMs - span.endMs + copy * everyMs;
-          let leavesMs = endMs;
-          for (const { every, phase } of flushes[span.service] ?? [])
-            leavesMs = 1e3 * ((Math.floor((leavesMs / 1e3 - phase) / every) + 1) * every + phase);
-          const { attributes, error, kind, ms, name, parent, resource, service, trace, traceState } = span;
-          sent.push({
-            service,
-            resource: { ...(service !== "" && { "service.name": service }), ...resource },
-            traceId: idOf(`trace ${trace}`, 32),
-            spanId: count === 1 ? idOf(span.id, 16) : world.id(16),
-            ...(parent !== undefined && { parentId: idOf(parent, 16) }),
-            ...(traceState !== undefined && { traceState }),
-            name: name.replace("{n}", String(round)),
-            kind: SPAN_KIND[kind.toLowerCase() as keyof typeof SPAN_KIND],
-            startMs: endMs - ms,
-            endMs,
-            statusCode: error ? 2 : 0,
-            attributes,
-            arrivesMs: leavesMs + 1e3 * delaySeconds,
-          });
-        }
+        const endMs = roundMs - span.endMs + copy * everyMs;
+        let leavesMs = endMs;
+        for (const { every, phase } of flushes[span.service] ?? [])
+          leavesMs = 1e3 * ((Math.floor((leavesMs / 1e3 - phase) / every) + 1) * every + phase);
+        const { attributes, error, kind, ms, name, parent, resource, service, trace, traceState } = span;
+        sent.push({
+          service,
+          resource: { ...(service !== "" && { "service.name": service }), ...resource },
+          traceId: idOf(`trace ${trace}`, 32),
+          spanId: count === 1 ? idOf(span.id, 16) : world.id(16),
+          ...(parent !== undefined && { parentId: idOf(parent, 16) }),
+          ...(traceState !== undefined && { traceState }),
+          name: name.replace("{n}", String(round)),
+          kind: SPAN_KIND[kind.toLowerCase() as keyof typeof SPAN_KIND],
+          startMs: endMs - ms,
+          endMs,
+          statusCode: error ? 2 : 0,
+          attributes,
+          arrivesMs: leavesMs + 1e3 * delaySeconds,
+        });
       }
     }
   }
