@@ -63,12 +63,7 @@ async function run({ progress, quick, seed, values }: BenchmarkOptions): Promise
     right: rows.filter(({ isRight }) => isRight).length,
     wrongSaidComplete: rows.filter(({ isRight, isSaid }) => !isRight && !isSaid).length,
     ...(losses && { losses }),
-    rows: rows.map(({ isRight, isSaid, name, wrong }) => ({
-      name,
-      right: isRight,
-      ...(isSaid && { said: true }),
-      ...(!isRight && { wrong }),
-    })),
+    rows: rows.map((row) => rowOf(row)),
   };
 }
 
@@ -94,3 +89,10 @@ async function playCase({ isLost, make, name, setting: own }: RequestCase, seed:
     await server?.server.stop();
   }
 }
+
+const rowOf = ({ isRight, isSaid, name, wrong }: Row): Record<string, unknown> => ({
+  name,
+  right: isRight,
+  ...(isSaid && { said: true }),
+  ...(!isRight && { wrong }),
+});

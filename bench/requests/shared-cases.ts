@@ -108,27 +108,30 @@ export async function playFile(
   path: string,
   seed: number,
   startMs: number,
-  without: Sections["sources"],
+  defaults: Sections["sources"],
 ): Promise<Verdict & { readonly name: string; readonly isRight: boolean }> {
   const given = CaseFile.parse(JSON.parse(readFileSync(path, "utf8")));
   const { config, name, series, store } = given;
   const toMs = startMs + 1e3 * given.seconds;
+  let sources = defaults;
   const stops: (() => Promise<void>)[] = [];
-  let sources = without;
   try {
     if (series.length > 0) {
       const server = await FakePrometheus.start();
       stops.push(async () => server.server.stop());
       server.series = series.flatMap((each) => seriesOf(each, startMs, toMs));
       const options = { scrapeIntervalSeconds: 5, backfill: { enabled: false }, ...config.prometheus };
-      sources.prometheus.push(PrometheusOptions.parse({ url: server.server.url, ...options }));
+      const prometheus = [PrometheusOptions.parse({ url: server.server.url, ...options })];
+      sources = { ...sources, prometheus };
     }
     if (store !== undefined) {
       const server = await startTraceStore(store.as, startMs, toMs);
       stops.push(async () => server.stop());
       const options = { url: server.url, graceSeconds: 2, ...store.options };
-      if (store.kind === "jaeger") sources = { ...sources, jaeger: [JaegerOptions.parse(options)] };
-      else sources = { ...sources, tempo: [TempoOptions.parse(options)] };
+      sources =
+        store.kind === "jaeger"
+          ? { ...sources, jaeger: [JaegerOptions.parse(options)] }
+          : { ...sources, tempo: [TempoOptions.parse(options)] };
     }
     const setting = {
       ...config,
@@ -152,6 +155,9 @@ function spansOf({ fixedIds, flushes, streams }: CaseFile, world: World): SentSp
   const fixed = new Map(Object.entries(fixedIds).map(([name, bytes]) => [name, world.id(2 * bytes)]));
   const sent: SentSpan[] = [];
   for (const { delaySeconds, perSecond, spans } of streams) {
+    const copies = spans.flatMap((span) =>
+      Array.from({ length: span.repeat.count }, (_, copy) => ({ copy, span })),
+    );
     for (let round = 1; world.fromMs + (1e3 * round) / perSecond < world.toMs; round += 1) {
       const ids = new Map(fixed);
       const idOf = (name: string, digits: number): string => {
@@ -160,30 +166,28 @@ function spansOf({ fixedIds, flushes, streams }: CaseFile, world: World): SentSp
         return id;
       };
       const roundMs = world.fromMs + (1e3 * round) / perSecond;
-      for (const span of spans) {
+      for (const { copy, span } of copies) {
         const { count, everyMs } = span.repeat;
-        for (let copy = 0; copy < count; copy += 1) {
-          const endMs = roundMs - span.endMs + copy * everyMs;
-          let leavesMs = endMs;
-          for (const { every, phase } of flushes[span.service] ?? [])
-            leavesMs = 1e3 * ((Math.floor((leavesMs / 1e3 - phase) / every) + 1) * every + phase);
-          const { attributes, error, kind, ms, name, parent, resource, service, trace, traceState } = span;
-          sent.push({
-            service,
-            resource: { ...(service !== "" && { "service.name": service }), ...resource },
-            traceId: idOf(`trace ${trace}`, 32),
-            spanId: count === 1 ? idOf(span.id, 16) : world.id(16),
-            ...(parent !== undefined && { parentId: idOf(parent, 16) }),
-            ...(traceState !== undefined && { traceState }),
-            name: name.replace("{n}", String(round)),
-            kind: SPAN_KIND[kind.toLowerCase() as keyof typeof SPAN_KIND],
-            startMs: endMs - ms,
-            endMs,
-            statusCode: error ? 2 : 0,
-            attributes,
-            arrivesMs: leavesMs + 1e3 * delaySeconds,
-          });
-        }
+        const endMs = roundMs - span.endMs + copy * everyMs;
+        let leavesMs = endMs;
+        for (const { every, phase } of flushes[span.service] ?? [])
+          leavesMs = 1e3 * ((Math.floor((leavesMs / 1e3 - phase) / every) + 1) * every + phase);
+        const { attributes, error, kind, ms, name, parent, resource, service, trace, traceState } = span;
+        sent.push({
+          service,
+          resource: { ...(service !== "" && { "service.name": service }), ...resource },
+          traceId: idOf(`trace ${trace}`, 32),
+          spanId: count === 1 ? idOf(span.id, 16) : world.id(16),
+          ...(parent !== undefined && { parentId: idOf(parent, 16) }),
+          ...(traceState !== undefined && { traceState }),
+          name: name.replace("{n}", String(round)),
+          kind: SPAN_KIND[kind.toLowerCase() as keyof typeof SPAN_KIND],
+          startMs: endMs - ms,
+          endMs,
+          statusCode: error ? 2 : 0,
+          attributes,
+          arrivesMs: leavesMs + 1e3 * delaySeconds,
+        });
       }
     }
   }
@@ -217,10 +221,8 @@ function seriesOf(one: z.infer<typeof CaseSeries>, startMs: number, toMs: number
       grow(`${histogram ?? ""}_sum`, measured, took / unitSeconds),
       grow(`${histogram ?? ""}_count`, measured, 1),
     ];
-    return [
-      ...(count === undefined ? [] : [grow(count, all, 1)]),
-      ...(histogram === undefined ? [] : [...buckets, ...sums]),
-    ];
+    const counted = count === undefined ? [] : [grow(count, all, 1)];
+    return histogram === undefined ? counted : counted.concat(buckets, sums);
   });
 }
 

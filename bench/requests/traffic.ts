@@ -199,8 +199,13 @@ export class Made {
     return this.startMs + this.ms;
   }
 
-  /** A span below this one that begins so long after it. */
-  span(kind: Kind, service: string, name: string, afterMs: number, ms: number, more: More = {}): Made {
+  /** A span below this one that begins so long after it, and takes so long. */
+  span(
+    kind: Kind,
+    service: string,
+    name: string,
+    ...[afterMs, ms, more = {}]: readonly [afterMs: number, ms: number, more?: More]
+  ): Made {
     const { pace } = this.trace;
     const startMs = this.startMs + afterMs * pace;
     return new Made(this.trace, this, { kind, service, name, startMs, ms: ms * pace, more });

@@ -12,9 +12,9 @@ const RECEIVING = [
  * begins with one of those listed.
  */
 const CONVENTIONS: readonly Convention[] = [
-  ...RECEIVING.map((said) => ({ kind: SPAN_KIND.consumer, is: DERIVED_KIND.receive, ...said })),
+  ...RECEIVING.map((said) => Object.assign({ kind: SPAN_KIND.consumer, is: DERIVED_KIND.receive }, said)),
   // Of a service that polls, which newer conventions call a client of its broker.
-  ...RECEIVING.map((said) => ({ kind: SPAN_KIND.client, is: DERIVED_KIND.receive, ...said })),
+  ...RECEIVING.map((said) => Object.assign({ kind: SPAN_KIND.client, is: DERIVED_KIND.receive }, said)),
   ...(
     [
       ["http.response.header.content-type", ["text/event-stream"]],

@@ -92,25 +92,7 @@ export class TraceEvaluation {
   /** Notes what is missing of a trace whose first span does not come, though it is kept in case it does. */
   judge(trace: OpenTrace, nowMs: number): void {
     this.load(trace, nowMs);
-    this.noteEvidence();
-    trace.isJudged = true;
-  }
-
-  private isOrphan(span: number): boolean {
-    const { dead, parent, request } = this.tree;
-    return parent[span] === LOST && request[span] === NONE && dead[span] === 0;
-  }
-
-  /** What the trace tells of spans that are lost, or doubled. */
-  private noteEvidence(): void {
-    const { tree, target } = this;
-    for (let span = 0; span < tree.length; span += 1) {
-      const parent = tree.parent[span] ?? ROOT;
-      if (parent === ROOT || tree.dead[span] === 1) continue;
-      if (tree.isEntry(span)) target.completeness.called(this.serviceOf(span), parent !== LOST);
-      else if (this.isOrphan(span)) target.completeness.orphan(this.serviceOf(span));
-    }
-    for (const span of tree.doubles) target.completeness.doubled(this.serviceOf(span));
+    this.noteCallers(trace, false);
   }
 
   /** Whether a trace without a root is likely to be still running, rather than begun by one who sends no spans. */
@@ -125,15 +107,10 @@ export class TraceEvaluation {
     if (trace.isProbe) return this.noteProbe(trace);
     this.load(trace, nowMs);
     const { tree, target } = this;
-    let orphans = 0;
-    for (let span = 0; span < tree.length; span += 1) {
-      this.countIfEntry(span);
-      if (this.isOrphan(span)) orphans += 1;
-    }
-    if (!trace.isJudged) this.noteEvidence();
+    for (let span = 0; span < tree.length; span += 1) this.countIfEntry(span);
     this.countFlows();
     if (!trace.hasRoot) this.countHeadlessFlow();
-    this.noteHeads();
+    const orphans = this.noteCallers(trace, true);
     if (orphans > 0) countDrop(target.drops, "orphan", orphans);
     if (tree.duplicates > 0) countDrop(target.drops, "duplicate", tree.duplicates);
     if (tree.cyclic > 0) countDrop(target.drops, "cyclic-parent", tree.cyclic);
@@ -429,15 +406,34 @@ export class TraceEvaluation {
     return first;
   }
 
-  private noteHeads(): void {
+  /**
+   * Notes which requests came with their callers, and once what that tells of lost spans.
+   * @param isOver whether no more of the trace is waited for
+   * @returns spans within a request of which no span came
+   */
+  private noteCallers(trace: OpenTrace, isOver: boolean): number {
     const { tree } = this;
+    const { completeness, entries } = this.target;
+    const { isJudged } = trace;
+    trace.isJudged = true;
+    let orphans = 0;
     for (let span = 0; span < tree.length; span += 1) {
       const parent = tree.parent[span] ?? ROOT;
-      if (parent === ROOT || tree.dead[span] === 1 || !tree.isEntry(span)) continue;
-      this.heads.note(this.serviceOf(span), parent !== LOST);
-      if (parent !== LOST && this.target.entries.has(this.serviceOf(span)))
-        this.target.entries.noteCaller(this.isCalledFromInside(span));
+      if (parent === ROOT || tree.dead[span] === 1) continue;
+      const service = this.serviceOf(span);
+      if (!tree.isEntry(span)) {
+        if (parent !== LOST || tree.request[span] !== NONE) continue;
+        orphans += 1;
+        if (!isJudged) completeness.orphan(service);
+        continue;
+      }
+      if (!isJudged) completeness.called(service, parent !== LOST);
+      if (!isOver) continue;
+      this.heads.note(service, parent !== LOST);
+      if (parent !== LOST && entries.has(service)) entries.noteCaller(this.isCalledFromInside(span));
     }
+    if (!isJudged) for (const span of tree.doubles) completeness.doubled(this.serviceOf(span));
+    return orphans;
   }
 
   private serviceOf(span: number): number {

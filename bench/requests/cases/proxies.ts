@@ -5,17 +5,10 @@ import { browse, shop, shops } from "./case.ts";
 import type { RequestCase } from "./case.ts";
 
 /** Both sides of a call have one id, as Zipkin's clients and Envoy have it. */
-function sharing(
-  caller: Made,
-  service: string,
-  name: string,
-  afterMs: number,
-  ms: number,
-  more: More = {},
-): Made {
+function sharing(caller: Made, service: string, name: string, afterMs: number, ms: number): Made {
   const call = caller.own("client", name, afterMs, ms);
   const parent = { id: call.id, parent: caller.id };
-  return call.span("server", service, name, 1, ms - 2, { ...more, ...parent });
+  return call.span("server", service, name, 1, ms - 2, parent);
 }
 
 const zipkin = { form: ZIPKIN_JSON } as const;
