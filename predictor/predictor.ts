@@ -234,6 +234,7 @@ async function openApplications(
     rates: several ? rememberedRates(rates) : rates,
     nodes,
     scalings: () => source?.scalings(),
+    workloadProblem: (application) => source?.lacks?.(application),
     trainer: trainer.forOne(),
     webhook,
     reasoner: openReasoner(setting),
@@ -256,7 +257,10 @@ async function openApplications(
       : await OnlyApplication.open(
           shared,
           { ...only, workloads, directory: options.state },
-          { text: options.config.join(), problem: only.problem },
+          {
+            text: options.config.join(),
+            problem: () => only.problem() ?? shared.workloadProblem(only.application),
+          },
         );
   ends.push(async () => applications.stop());
   // Before applications are, which wait for their trainings.

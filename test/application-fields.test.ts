@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { Application } from "@tradewind/core/contract/application.ts";
-import type { WORKLOAD_KINDS } from "@tradewind/core/contract/application.ts";
 import { decideWish } from "./exporter/decide-wish.ts";
 import { Brownouts } from "@tradewind/exporter/decide/brownout/brownouts.ts";
 import { seeBrownouts } from "@tradewind/exporter/decide/brownout/sight.ts";
@@ -14,11 +13,14 @@ import { answeredReplicas } from "@tradewind/exporter/keep/recommendation.ts";
 import { PodSizes, sharesOf } from "@tradewind/exporter/decide/quota/claims.ts";
 import { bookEntry } from "@tradewind/exporter/keep/book-entry.ts";
 import { allConfiguredNames } from "@tradewind/kubernetes/workloads/configured-names.ts";
+import { namedWorkloads } from "@tradewind/kubernetes/workloads/named-kinds.ts";
+import { placementsOf } from "@tradewind/predictor/answers/placement/placements.ts";
 import { decide } from "@tradewind/predictor/decide/ladder.ts";
 import type { PolicyInputs } from "@tradewind/predictor/decide/inputs.ts";
 import { application as resizable, inputs, START_MS } from "./predictor/measurements.ts";
 import { FRONTEND, made } from "./predictor/decide/decisions.ts";
 import { chained } from "./predictor/decide/modelled.ts";
+import { chain, queueing, service, size } from "./predictor/decide/priced.ts";
 import { SHOP, shop, simulate } from "./predictor/decide/simulated-application.ts";
 import { wishOf } from "./exporter/wish.ts";
 
@@ -251,6 +253,7 @@ const FIELDS: Readonly<Record<string, Pair>> = {
     search({ maxReplicas: 30 }),
     base({ services: [{ name: "rate", maxReplicas: 30 }] }),
   ),
+  "services.workload.apiVersion": [() => foreign({}), () => foreign({ apiVersion: "games.example.com/v1" })],
   "services.workload.kind": [
     () => named({ kind: "Deployment", name: "search-v2" }),
     () => named({ kind: "StatefulSet", name: "search-v2" }),
@@ -289,10 +292,31 @@ const FIELDS: Readonly<Record<string, Pair>> = {
   "calendars.ceiling.replicas": ofGuard(ceiling({}), ceiling({ replicas: 22 })),
   "calendars.ceiling.soft": ofGuard(ceiling({}), ceiling({ soft: true })),
   "prices.cpuCoreHour": [() => sized({}), () => sized({ cpuCoreHour: 0.001 })],
+  "prices.nodeClasses": [() => placed({}), () => placed({ nodeClasses: { old: 3 } })],
   "prices.memoryGigabyteHour": [() => sized({}), () => sized({ memoryGigabyteHour: 10 })],
 };
 
-function named(workload: { kind: (typeof WORKLOAD_KINDS)[number]; name: string }): unknown {
+/** Which objects of a cluster a workload of another kind may be. */
+const foreign = (more: { apiVersion?: string }): unknown =>
+  namedWorkloads([
+    base({ services: [{ name: "lobby", workload: { kind: "GameSet", name: "lobby", ...more } }] }),
+  ]);
+
+/** What a service would gain on nodes twice as fast. */
+function placed(prices: object): unknown {
+  const where = {
+    nodeClass: "new",
+    log: Math.log(0.5),
+    own: queueing(0.015, 0.01),
+    roomCores: 8,
+    leastReplicas: 1,
+    mix: new Map([["old", 3]]),
+  };
+  const cost = chain([service("only", { base: size(3), elsewhere: [where] })]);
+  return placementsOf(cost, base({ prices }).prices);
+}
+
+function named(workload: { kind: string; name: string }): unknown {
   const nameOf = allConfiguredNames([base({ services: [{ name: "search", workload }] })]);
   return ["Deployment", "StatefulSet"].map((kind) => nameOf({ kind, name: "search-v2", namespace: "shop" }));
 }

@@ -85,6 +85,7 @@ export async function play(
       sections: { ...sections, sources },
       rates: { over: () => new Map(usesOf(services)) },
       scalings: () => undefined,
+      workloadProblem: () => undefined,
       nodes: new NodeRoom(),
       trainer: trainer.forOne(),
       metrics: new PredictorMetrics(),

@@ -78,6 +78,8 @@ const monitor = object({
   relabelings: list,
   metricRelabelings: list,
 });
+/** A group or a resource of the API; what would be all of them is none. */
+const apiName: Schema = { type: "string", pattern: "^[a-z0-9][-a-z0-9.]*$", maxLength: 253 };
 const peers: Schema = { type: "array", items: map };
 const budget: Schema = { type: ["integer", "string"], pattern: "^$|^[0-9]+%?$", minimum: 0 };
 
@@ -209,6 +211,10 @@ export function valuesSchema(): Schema {
       rbac: object({
         create: flag,
         nodes: flag,
+        workloadKinds: {
+          type: "array",
+          items: { ...object({ apiGroup: apiName, resource: apiName }), required: ["apiGroup", "resource"] },
+        },
         extraRules: { type: "array", items: map },
       }),
       networkPolicy: object({

@@ -24,14 +24,31 @@ const MOST_ENTRIES = 20;
 
 const Priority = z.number().int().min(-1_000).max(1_000);
 
-/** What may carry the replicas of a service: kinds with `/scale` whose pods' template is read. */
+/** What carries the replicas of most services; other kinds with `/scale` are found by discovery. */
 export const WORKLOAD_KINDS = ["Deployment", "StatefulSet", "Rollout"] as const;
+
+const KIND = /^[A-Z][A-Za-z0-9]{0,62}$/;
+const API_VERSION = /^[a-z0-9][-.a-z0-9]{0,251}\/v[0-9][a-z0-9]{0,20}$/;
 
 /** Bounds and meaning of one service. Every field but `name` has a default. */
 export const ServiceSpec = z.strictObject({
   name: ServiceName.describe("service.name in traces."),
   workload: z
-    .strictObject({ kind: z.enum(WORKLOAD_KINDS).default("Deployment"), name: ObjectName })
+    .strictObject({
+      apiVersion: z
+        .string()
+        .max(275)
+        .regex(API_VERSION)
+        .optional()
+        .describe("Where kinds of several API groups have this name, such as apps.kruise.io/v1beta1."),
+      kind: z
+        .string()
+        .max(63)
+        .regex(KIND)
+        .default("Deployment")
+        .describe("Any kind of the cluster that has /scale."),
+      name: ObjectName,
+    })
     .optional()
     .describe("What carries the replicas; defaults to the Deployment of the same name."),
   priority: Priority.optional().describe(

@@ -5,6 +5,12 @@ import { NonNegative } from "./quantity.ts";
 export const Prices = z.strictObject({
   cpuCoreHour: NonNegative.default(0.031),
   memoryGigabyteHour: NonNegative.default(0.0042),
+  nodeClasses: z
+    .record(z.string().min(1).max(63), z.number().positive().max(1_000))
+    .optional()
+    .describe(
+      "What nodes of a class cost over these prices, by class: 0.4 of spot nodes. 1 where it is not given.",
+    ),
 });
 export type Prices = Readonly<z.infer<typeof Prices>>;
 

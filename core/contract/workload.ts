@@ -86,7 +86,7 @@ export const NodeCapacity = z.strictObject({
   instanceType: NodeClassName.optional(),
   /** What it has of other resources. */
   others: Amounts.optional(),
-  /** What all pods that are bound to it request, in any namespace, and `pods`; absent where they may not be seen. */
+  /** What pods that are bound to it request, and `pods` where those of all namespaces may be seen; absent where none may. */
   taken: Amounts.optional(),
   /** Those that workloads ask for. */
   labels: Labels.optional(),
@@ -114,6 +114,19 @@ export const NamespaceQuota = z.strictObject({
 });
 export type NamespaceQuota = z.infer<typeof NamespaceQuota>;
 
+/** What a container may be at least and at most. */
+export const ContainerRange = z.strictObject({
+  cpuMinCores: NonNegative.optional(),
+  cpuMaxCores: z.number().positive().optional(),
+  memoryMinBytes: NonNegative.optional(),
+  memoryMaxBytes: z.number().positive().optional(),
+});
+export type ContainerRange = z.infer<typeof ContainerRange>;
+
+/** The same of every container of a namespace, by a LimitRange. */
+export const ContainerLimits = ContainerRange.extend({ namespace: ObjectName });
+export type ContainerLimits = z.infer<typeof ContainerLimits>;
+
 export const WORKLOADS_SCHEMA = "tradewind.dev/workloads/v1";
 
 /** Everything a workload source knows at one time; also the format of a static workloads file. */
@@ -124,6 +137,7 @@ export const WorkloadList = z.strictObject({
   /** Absent when the source does not know the nodes. */
   nodes: z.array(NodeCapacity).max(20_000).optional(),
   quotas: z.array(NamespaceQuota).max(10_000).optional(),
+  containerLimits: z.array(ContainerLimits).max(10_000).optional(),
   /** Absent where nothing adds nodes, or it is not known. */
   nodeGroups: z.array(NodeGroup).max(10_000).optional(),
 });

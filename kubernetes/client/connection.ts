@@ -1,6 +1,6 @@
 /** What proves who we are, and who the server is. Never logged. */
 export interface ApiCredentials {
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: Readonly<Record<string, string | string[]>>;
   readonly tls: {
     readonly ca?: string | Buffer;
     readonly cert?: string | Buffer;

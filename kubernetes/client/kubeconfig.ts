@@ -1,17 +1,82 @@
+import { existsSync, readFileSync } from "node:fs";
 import type { RequestOptions } from "node:https";
+import { homedir } from "node:os";
+import { delimiter, join } from "node:path";
 import { KubeConfig } from "@kubernetes/client-node";
 import type { Cluster } from "@kubernetes/client-node";
+import { parse } from "yaml";
+import { z } from "zod";
 import { describeError, TradewindError } from "@tradewind/core/values/errors.ts";
 import { contentHash } from "@tradewind/core/values/hash.ts";
+import { ListOf } from "../objects/bounded.ts";
 import type { ApiCredentials, Connection } from "./connection.ts";
 
 /** What the library makes of no kubeconfig at all. */
 const NO_CLUSTER = "http://localhost:8080";
 
-/** A kubeconfig whose current context names a cluster over https. */
+/** A kubeconfig whose current context names a cluster. */
 export interface ReadKubeconfig {
   readonly config: KubeConfig;
   readonly cluster: Cluster;
+  /** Who else its user acts as. */
+  readonly impersonation: Readonly<Record<string, string[]>>;
+}
+
+const MOST_USERS = 10_000;
+
+/** What the library does not read of a user that acts as somebody else. */
+const Impersonating = z.object({
+  users: ListOf(
+    z.object({
+      name: z.string(),
+      user: z
+        .object({
+          "as-uid": z.string().optional(),
+          "as-groups": z.array(z.string()).optional(),
+          "as-user-extra": z.record(z.string(), z.array(z.string())).optional(),
+        })
+        .nullish(),
+    }),
+    MOST_USERS,
+  ),
+});
+
+const kubeconfigFiles = (path: string | undefined): string[] =>
+  path === undefined
+    ? (process.env["KUBECONFIG"] ?? join(homedir(), ".kube", "config")).split(delimiter)
+    : [path];
+
+/** @throws TradewindError `invalid-kubeconfig`: who acts as somebody else must not act as more by mistake */
+function usersIn(file: string): z.infer<typeof Impersonating>["users"] {
+  try {
+    return Impersonating.parse(parse(readFileSync(file, "utf8"))).users;
+  } catch (error) {
+    throw new TradewindError("invalid-kubeconfig", `the users of ${file} cannot be read`, { cause: error });
+  }
+}
+
+/** Headers beside `Impersonate-User`, of the first file that has the user, as kubectl merges them. */
+function impersonationOf(
+  path: string | undefined,
+  name: string | undefined,
+): ReadKubeconfig["impersonation"] {
+  for (const file of kubeconfigFiles(path)) {
+    if (!existsSync(file)) continue;
+    const found = usersIn(file).find((each) => each.name === name);
+    if (found === undefined) continue;
+    const { "as-groups": groups = [], "as-uid": uid, "as-user-extra": extras = {} } = found.user ?? {};
+    return {
+      ...(groups.length > 0 && { "impersonate-group": groups }),
+      ...(uid !== undefined && { "impersonate-uid": [uid] }),
+      ...Object.fromEntries(
+        Object.entries(extras).map(([key, values]) => [
+          `impersonate-extra-${encodeURIComponent(key.toLowerCase())}`,
+          values,
+        ]),
+      ),
+    };
+  }
+  return {};
 }
 
 /**
@@ -35,24 +100,30 @@ export function readKubeconfig(path: string | undefined, context: string | undef
       `${what} has no cluster for context '${config.getCurrentContext() ?? ""}'; kubectl config get-contexts lists them`,
     );
   }
-  if (!cluster.server.startsWith("https:")) {
+  const isNone = path === undefined && cluster.server === NO_CLUSTER;
+  if (isNone || !/^https?:\/\//.test(cluster.server.slice(0, 9))) {
     throw new TradewindError(
       "invalid-kubeconfig",
-      path === undefined && cluster.server === NO_CLUSTER
+      isNone
         ? "there is no kubeconfig: set KUBECONFIG, write ~/.kube/config, or name one with --kubeconfig"
-        : `${what}: the server ${cluster.server} must be an https:// address`,
+        : `${what}: the server ${cluster.server} must be an https:// or http:// address`,
     );
   }
-  return { config, cluster };
+  // Without TLS there is nothing to verify, and the library asks for it to be said.
+  if (cluster.server.startsWith("http://")) Object.assign(cluster, { skipTLSVerify: true });
+  return { config, cluster, impersonation: impersonationOf(path, config.getCurrentUser()?.name) };
 }
 
 /** The API server that a kubeconfig names, with whatever it takes to log in: certificates, tokens, exec plugins, OIDC. */
-export function connectionOf({ cluster, config }: ReadKubeconfig): Connection {
+export function connectionOf({ cluster, config, impersonation }: ReadKubeconfig): Connection {
   const namespace = config.getContextObject(config.getCurrentContext())?.namespace;
   return {
     server: cluster.server,
     namespace: namespace ?? "default",
-    credentials: async () => credentialsOf(config, cluster.proxyUrl),
+    credentials: async () => {
+      const own = await credentialsOf(config, cluster.proxyUrl);
+      return { ...own, headers: { ...own.headers, ...impersonation } };
+    },
   };
 }
 

@@ -33,6 +33,8 @@ const custom = (group: string, version: string, plural: string, kind: string): R
 
 /** Every kind that Tradewind reads or writes. */
 export const RESOURCES = {
+  /** The list of all groups, at `/apis`. */
+  apiGroups: { group: "", version: "", plural: "apis", kind: "APIGroupDiscoveryList", namespaced: false },
   applications: custom("tradewind.dev", "v1alpha1", "applications", "Application"),
   configMaps: core("configmaps", "ConfigMap"),
   customResourceDefinitions: {
@@ -45,6 +47,7 @@ export const RESOURCES = {
   horizontalPodAutoscalers: named("autoscaling", "v2", "horizontalpodautoscalers", "HorizontalPodAutoscaler"),
   ingresses: named("networking.k8s.io", "v1", "ingresses", "Ingress"),
   leases: named("coordination.k8s.io", "v1", "leases", "Lease"),
+  limitRanges: core("limitranges", "LimitRange"),
   namespaces: core("namespaces", "Namespace", false),
   nodePools: { ...custom("karpenter.sh", "v1", "nodepools", "NodePool"), namespaced: false },
   nodes: core("nodes", "Node", false),
@@ -92,7 +95,7 @@ export interface Place {
 export function pathOf({ resource, namespace, name, subresource }: Place): string {
   const { group, version, plural, namespaced } = resource;
   const parts = [
-    ...(group === "" ? ["api", version] : ["apis", group, version]),
+    ...(group === "" ? ["api", version] : ["apis", group, version]).filter(() => version !== ""),
     ...(namespaced && namespace !== undefined ? ["namespaces", namespace] : []),
     plural,
     ...(name === undefined ? [] : [name]),

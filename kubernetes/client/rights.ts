@@ -126,6 +126,7 @@ export const PERMISSIONS: readonly Permission[] = [
     "bounds of replicas, zero included, and whether KEDA asks",
   ),
   read("predictor", "workloads", "watched", RESOURCES.resourceQuotas, "how much the namespace has left"),
+  read("predictor", "workloads", "watched", RESOURCES.limitRanges, "how large its containers may be"),
   read(
     "predictor",
     "workloads",

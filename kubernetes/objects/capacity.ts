@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { NodeClassName } from "@tradewind/core/contract/quantity.ts";
 import type { Taint } from "@tradewind/core/contract/placing.ts";
+import type { ContainerLimits } from "@tradewind/core/contract/workload.ts";
 import { ListOf } from "./bounded.ts";
 import { Identity, StringMap } from "./metadata.ts";
 import { AmountList, cpuAndMemory } from "./pod-spec.ts";
@@ -102,3 +103,26 @@ export const ResourceQuota = z
     used: amounts(status?.used ?? {}),
   }));
 export type ResourceQuota = z.infer<typeof ResourceQuota>;
+
+const Limited = z.object({ type: z.string(), min: AmountList, max: AmountList });
+
+/** What a namespace lets a container be at least and at most; a pod's most is its container's too. */
+export const LimitRange = z
+  .object({ metadata: Identity, spec: z.object({ limits: ListOf(Limited, MOST_LISTED) }) })
+  .transform(({ metadata: { namespace }, spec: { limits } }): ContainerLimits => {
+    const ofContainers = limits.filter(({ type }) => type === "Container");
+    const ofAny = limits.filter(({ type }) => type === "Container" || type === "Pod");
+    const least = (resource: string): number =>
+      Math.max(0, ...ofContainers.map(({ min }) => min[resource] ?? 0));
+    const most = (resource: string): number =>
+      Math.min(Infinity, ...ofAny.map(({ max }) => max[resource] ?? Infinity));
+    const given = (name: string, value: number): Record<string, number> =>
+      value > 0 && value < Infinity ? { [name]: value } : {};
+    return {
+      namespace,
+      ...given("cpuMinCores", least("cpu")),
+      ...given("cpuMaxCores", most("cpu")),
+      ...given("memoryMinBytes", least("memory")),
+      ...given("memoryMaxBytes", most("memory")),
+    };
+  });

@@ -1,6 +1,8 @@
 import { z } from "zod";
 import { GRPC_PROBE_PATH } from "@tradewind/core/contract/workload.ts";
 import { ListOf } from "./bounded.ts";
+import { parseSelector } from "./label-selector.ts";
+import type { LabelSelector } from "./label-selector.ts";
 import { Identity, StringMap } from "./metadata.ts";
 import type { PlacedPod } from "./pod.ts";
 import {
@@ -138,8 +140,14 @@ export interface Scalable {
   readonly placed: Pick<PlacedPod, "requests" | "rules">;
   readonly replicasWanted: number;
   readonly replicasReady: number;
-  /** Revision of a StatefulSet's or Rollout's newest template, as its pods carry it. Those of a Deployment are its ReplicaSets'. */
+  /** Revision of a StatefulSet's newest template, as its pods carry it. Those of a Deployment are its ReplicaSets'. */
   readonly updateRevision: string | undefined;
+  /** The revision that most pods of a Rollout run while another one is tried (`stableRS`); absent while none is. */
+  readonly stableRevision?: string;
+  /** Which pods count among its replicas, as `/scale` says: of a Rollout those of the preview do not. Absent where all of its own do. */
+  readonly podSelector?: LabelSelector;
+  /** Group and version of a kind that was found by discovery. */
+  readonly apiVersion?: string;
   /** A step of a Rollout weighs its canary by the number of its pods: with fewer pods in all it would get more of the requests. */
   readonly isCanary?: boolean;
   /** The Deployment whose template a Rollout's pods are made of, where it has none of its own (`workloadRef`). */
@@ -157,14 +165,53 @@ const MEANINGFUL = /^(tradewind\.dev|resource\.opentelemetry\.io)\//;
 const meaningful = (annotations: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(Object.entries(annotations).filter(([name]) => MEANINGFUL.test(name)));
 
-/** The schema of a Deployment, a StatefulSet, or Argo's Rollout, which is shaped like a Deployment. */
-export const scalable = (kind: "Deployment" | "StatefulSet" | "Rollout") =>
+/** Of a Rollout: whether a service mesh or an ingress weighs its canary, or the number of its pods. */
+const Strategy = z
+  .object({ canary: z.object({ trafficRouting: z.unknown().optional() }).nullish() })
+  .nullish()
+  .catch(undefined);
+
+interface RolloutStatus {
+  readonly currentPodHash?: string | null | undefined;
+  readonly stableRS?: string | null | undefined;
+  readonly selector?: unknown;
+}
+
+/** What of a Rollout's pods counts, and what is tried beside the program that serves. */
+function triedOf(
+  strategy: z.infer<typeof Strategy>,
+  status: RolloutStatus | null | undefined,
+): Pick<Scalable, "isCanary" | "podSelector" | "stableRevision"> {
+  const { currentPodHash, selector, stableRS } = status ?? {};
+  const podSelector = typeof selector === "string" ? parseSelector(selector) : undefined;
+  const isTried =
+    stableRS !== undefined && stableRS !== null && stableRS !== "" && stableRS !== currentPodHash;
+  const isCanary = isTried && Boolean(strategy?.canary) && !isGiven(strategy?.canary?.trafficRouting);
+  return {
+    ...(podSelector && { podSelector }),
+    ...(isTried && { stableRevision: stableRS }),
+    ...(isCanary && { isCanary }),
+  };
+}
+
+const isGiven = (value: unknown): boolean => value !== undefined && value !== null;
+
+/** Kinds without a template of their own are refused. */
+const TEMPLATED: ReadonlySet<string> = new Set(["Deployment", "StatefulSet"]);
+
+/** The schema of a Deployment, a StatefulSet, or of another kind that is shaped like one, such as Argo's Rollout. */
+export const scalable = (kind: string, apiVersion?: string) =>
   z
     .object({
       metadata: Identity.extend({ labels: StringMap, annotations: StringMap }),
       spec: z.object({
-        replicas: z.number().int().min(0).nullish(),
-        template: kind === "Rollout" ? Template.nullish() : Template,
+        // Of a kind that was found by discovery `/scale` says it.
+        replicas:
+          apiVersion === undefined
+            ? z.number().int().min(0).nullish()
+            : z.number().int().min(0).nullish().catch(undefined),
+        template: TEMPLATED.has(kind) ? Template : Template.nullish().catch(undefined),
+        strategy: Strategy,
         workloadRef: z.object({ kind: z.string().nullish(), name: z.string() }).nullish(),
       }),
       status: z
@@ -172,6 +219,8 @@ export const scalable = (kind: "Deployment" | "StatefulSet" | "Rollout") =>
           readyReplicas: z.number().int().min(0).nullish(),
           updateRevision: z.string().nullish(),
           currentPodHash: z.string().nullish(),
+          stableRS: z.string().nullish(),
+          selector: z.unknown().optional(),
         })
         .nullish(),
     })
@@ -193,9 +242,36 @@ export const scalable = (kind: "Deployment" | "StatefulSet" | "Rollout") =>
         replicasWanted: spec.replicas ?? 1,
         replicasReady: status?.readyReplicas ?? 0,
         updateRevision: status?.updateRevision ?? status?.currentPodHash ?? undefined,
+        ...(kind === "Rollout" && triedOf(spec.strategy, status)),
+        ...(apiVersion !== undefined && { apiVersion }),
         ...(templateFrom !== undefined && { templateFrom }),
       };
     });
+
+/** What a Rollout says of itself and not of its template. */
+const ownOf = ({
+  isCanary,
+  kind,
+  labels,
+  name,
+  podSelector,
+  replicasReady,
+  replicasWanted,
+  stableRevision,
+  uid,
+  updateRevision,
+}: Scalable): Partial<Scalable> => ({
+  ...(isCanary !== undefined && { isCanary }),
+  ...(podSelector !== undefined && { podSelector }),
+  ...(stableRevision !== undefined && { stableRevision }),
+  kind,
+  labels,
+  name,
+  replicasReady,
+  replicasWanted,
+  uid,
+  updateRevision,
+});
 
 /**
  * Rollouts with the templates of the Deployments that they name. Such a Deployment runs no pods of its own once it is taken
@@ -212,19 +288,8 @@ export function withTemplates<Item extends Scalable>(all: readonly Item[]): Item
     const deployment = deployments.get(placeOf(each.namespace, each.templateFrom ?? ""));
     if (deployment === undefined) return each;
     named.add(deployment);
-    const { kind, labels, name, replicasReady, replicasWanted, uid, updateRevision } = each;
     const annotations = { ...deployment.annotations, ...each.annotations };
-    return {
-      ...deployment,
-      annotations,
-      kind,
-      labels,
-      name,
-      replicasReady,
-      replicasWanted,
-      uid,
-      updateRevision,
-    };
+    return { ...deployment, ...ownOf(each), annotations };
   });
   return whole.filter((each) => !named.has(each) || each.replicasWanted > 0);
 }

@@ -1,13 +1,13 @@
 import type { z } from "zod";
 import type { Clock } from "@tradewind/core/process/clock.ts";
 import type { NodeGroup } from "@tradewind/core/contract/placing.ts";
-import type { WorkloadList } from "@tradewind/core/contract/workload.ts";
+import type { ContainerLimits, WorkloadList } from "@tradewind/core/contract/workload.ts";
 import type { Logger } from "@tradewind/core/process/log.ts";
 import type { ApiClient } from "../client/client.ts";
 import { RESOURCES } from "../client/resources.ts";
 import type { Resource } from "../client/resources.ts";
 import { HorizontalPodAutoscaler, ScaledObject } from "../objects/autoscaler.ts";
-import { Node, ResourceQuota } from "../objects/capacity.ts";
+import { LimitRange, Node, ResourceQuota } from "../objects/capacity.ts";
 import { PodDisruptionBudget } from "../objects/disruption-budget.ts";
 import { Owned } from "../objects/metadata.ts";
 import { AUTOSCALER_STATUS, AutoscalerStatus, NodePool } from "../objects/node-group.ts";
@@ -22,6 +22,8 @@ import type {
   ReflectorTimings,
   WatchObserver,
 } from "../watch/reflector.ts";
+import { NamedKinds } from "./named-kinds.ts";
+import type { NamedWorkload } from "./named-kinds.ts";
 import { recommendationTriggers } from "./recommendation-triggers.ts";
 import type { RecommendationTrigger } from "./recommendation-triggers.ts";
 import { scalingsOf, workloadList } from "./workload-list.ts";
@@ -83,12 +85,15 @@ export class ClusterWatch {
   private readonly horizontalPodAutoscalers: Collection<HorizontalPodAutoscaler>;
   private readonly scaledObjects: Collection<ScaledObject>;
   private readonly quotas: Collection<ResourceQuota>;
+  private readonly limitRanges: Collection<ContainerLimits>;
   private readonly budgets: Collection<PodDisruptionBudget>;
   private readonly nodes: Collection<Node>;
   /** Of all namespaces, where not all are watched. */
   private readonly boundPods: Collection<PlacedPod>;
   private readonly nodePools: Collection<NodeGroup>;
   private readonly autoscalerStatus: Collection<readonly NodeGroup[]>;
+  private readonly namedKinds: NamedKinds;
+  private named: readonly NamedWorkload[] = [];
 
   constructor(options: ClusterWatchOptions) {
     this.options = options;
@@ -101,6 +106,7 @@ export class ClusterWatch {
     const none = new Collection<never>([]);
     this.scaledObjects = options.scaledObjects ? this.follow(RESOURCES.scaledObjects, ScaledObject) : none;
     this.quotas = options.capacity ? this.follow(RESOURCES.resourceQuotas, ResourceQuota) : none;
+    this.limitRanges = options.capacity ? this.follow(RESOURCES.limitRanges, LimitRange) : none;
     this.budgets = options.capacity ? this.follow(RESOURCES.podDisruptionBudgets, PodDisruptionBudget) : none;
     this.nodes = options.capacity ? this.follow(RESOURCES.nodes, Node) : none;
     this.boundPods =
@@ -114,6 +120,25 @@ export class ClusterWatch {
           namespaces: [AUTOSCALER_STATUS.namespace],
         })
       : none;
+    const { client, clock, log } = options;
+    this.namedKinds = new NamedKinds({
+      client,
+      clock,
+      log,
+      follow: (resource, schema) => this.follow(resource, schema).reflectors,
+      onChange: () => this.changed(),
+    });
+  }
+
+  /** Follows the workloads of other kinds that applications name, as of now. */
+  want(named: readonly NamedWorkload[]): void {
+    this.named = named;
+    this.namedKinds.want(named);
+  }
+
+  /** What the cluster does not have of what an application names, in words. */
+  problem(named: readonly NamedWorkload[]): string | undefined {
+    return this.namedKinds.problem(named);
   }
 
   /** Rises with every change of anything: equal revisions, equal objects. */
@@ -126,6 +151,7 @@ export class ClusterWatch {
   }
 
   async stop(): Promise<void> {
+    this.namedKinds.stop();
     await Promise.all(this.reflectors().map(async (reflector) => reflector.stop()));
   }
 
@@ -155,6 +181,7 @@ export class ClusterWatch {
         ...this.deployments.all(),
         ...this.statefulSets.all(),
         ...this.rollouts.all(),
+        ...this.namedKinds.all(this.named),
       ]),
       replicaSets: this.replicaSets.all(),
       pods: this.pods.all(),
@@ -162,6 +189,7 @@ export class ClusterWatch {
       scaledObjects: this.scaledObjects.all(),
       quotas: known(this.quotas),
       budgets: known(this.budgets),
+      limitRanges: this.limitRanges.all(),
       nodes: known(this.nodes),
       boundPods: isEverywhere ? this.pods.all() : known(this.boundPods),
       nodeGroups: [...this.nodePools.all(), ...this.autoscalerStatus.all().flat()],
@@ -199,12 +227,19 @@ export class ClusterWatch {
       this.horizontalPodAutoscalers,
       this.scaledObjects,
       this.quotas,
+      this.limitRanges,
       this.budgets,
       this.nodes,
       this.boundPods,
       this.nodePools,
       this.autoscalerStatus,
+      { reflectors: this.namedKinds.reflectors() },
     ].flatMap(({ reflectors }) => reflectors as readonly Reflector<unknown>[]);
+  }
+
+  private changed(): void {
+    this.changes += 1;
+    this.options.onChange?.();
   }
 
   private follow<Item>(
@@ -218,10 +253,6 @@ export class ClusterWatch {
       Pick<ReflectorOptions<Item>, "fieldSelector" | "metadataOnly"> = {},
   ): Collection<Item> {
     const { client, clock, log, observer, timings } = this.options;
-    const onChange = (): void => {
-      this.changes += 1;
-      this.options.onChange?.();
-    };
     const places = resource.namespaced && namespaces.length > 0 ? namespaces : [undefined];
     return new Collection(
       places.map(
@@ -236,7 +267,7 @@ export class ClusterWatch {
             log,
             clock,
             observer,
-            onChange,
+            onChange: () => this.changed(),
             timings,
           }),
       ),

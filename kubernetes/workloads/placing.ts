@@ -155,19 +155,21 @@ function byNode(pods: readonly PlacedPod[]): Record<string, number> {
 
 /**
  * The nodes with what pods take of them, and with those of their labels and resources that workloads ask for.
- * @param bound pods on nodes in any namespace; undefined where they may not be seen
+ * @param bound pods on nodes
+ * @param isAll in any namespace; where not all may be seen, how many slots of a node are taken is not known
  */
 export function placedNodes(
   nodes: readonly Node[],
-  bound: readonly PlacedPod[] | undefined,
+  bound: readonly PlacedPod[],
+  isAll: boolean,
   placings: readonly Placing[],
 ): NodeCapacity[] {
   const keys = new Set(placings.flatMap(labelsAsked));
   const resources = new Set(["cpu", "memory", ...placings.flatMap(({ requests }) => Object.keys(requests))]);
   const taken = new Map<string, Amounts>();
-  for (const { node = "", requests } of bound ?? []) {
+  for (const { node = "", requests } of bound) {
     const here = taken.get(node) ?? {};
-    here["pods"] = (here["pods"] ?? 0) + 1;
+    if (isAll) here["pods"] = (here["pods"] ?? 0) + 1;
     for (const [name, amount] of Object.entries(requests))
       if (resources.has(name)) here[name] = (here[name] ?? 0) + amount;
     taken.set(node, here);
@@ -183,7 +185,7 @@ export function placedNodes(
       ...(pods !== undefined && { pods }),
       ...(instanceType !== undefined && { instanceType }),
       ...(Object.keys(others).length > 0 && { others }),
-      ...(bound !== undefined && { taken: taken.get(node.name) ?? { pods: 0 } }),
+      taken: taken.get(node.name) ?? (isAll ? { pods: 0 } : {}),
       ...(Object.keys(labels).length > 0 && { labels }),
       ...(node.taints.length > 0 && { taints: node.taints }),
     };

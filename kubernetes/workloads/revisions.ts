@@ -3,7 +3,8 @@ import type { Scalable } from "../objects/scalable.ts";
 
 /**
  * The newest program of each workload by its uid, in terms of its pods' revision: that of the ReplicaSet with the highest
- * revision number for a Deployment, which a rollback makes the highest again, and the update revision of a StatefulSet.
+ * revision number for a Deployment, which a rollback makes the highest again, and the update revision of a StatefulSet. A Rollout's is
+ * the one that is not on trial.
  */
 export function newestRevisions(
   workloads: Iterable<Scalable>,
@@ -17,8 +18,8 @@ export function newestRevisions(
       newest.set(owner.uid, { revision, number: revisionNumber });
   }
   const revisions = new Map<string, string>();
-  for (const { uid, updateRevision } of workloads) {
-    const revision = newest.get(uid)?.revision ?? updateRevision;
+  for (const { stableRevision, uid, updateRevision } of workloads) {
+    const revision = stableRevision ?? newest.get(uid)?.revision ?? updateRevision;
     if (revision !== undefined && revision !== "") revisions.set(uid, revision);
   }
   return revisions;

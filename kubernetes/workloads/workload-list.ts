@@ -1,7 +1,12 @@
 import { fairlyCut } from "@tradewind/core/net/fair-share.ts";
 import type { NodeGroup } from "@tradewind/core/contract/placing.ts";
 import { WORKLOADS_SCHEMA } from "@tradewind/core/contract/workload.ts";
-import type { Workload, WorkloadList, WorkloadPod } from "@tradewind/core/contract/workload.ts";
+import type {
+  ContainerLimits,
+  Workload,
+  WorkloadList,
+  WorkloadPod,
+} from "@tradewind/core/contract/workload.ts";
 import type { Autoscaler, HorizontalPodAutoscaler, ScaledObject } from "../objects/autoscaler.ts";
 import type { Node, ResourceQuota } from "../objects/capacity.ts";
 import type { PodDisruptionBudget } from "../objects/disruption-budget.ts";
@@ -27,6 +32,7 @@ export interface ClusterObjects {
   readonly scaledObjects: readonly ScaledObject[];
   readonly quotas: readonly ResourceQuota[] | undefined;
   readonly budgets: readonly PodDisruptionBudget[] | undefined;
+  readonly limitRanges?: readonly ContainerLimits[];
   readonly nodes: readonly Node[] | undefined;
   /** Of all namespaces. */
   readonly boundPods?: readonly PlacedPod[] | undefined;
@@ -44,7 +50,7 @@ export function workloadList(
   configured: ConfiguredName,
   nowMs: number,
 ): WorkloadList {
-  const { budgets = [], nodeGroups = [], nodes, quotas, scalables } = objects;
+  const { budgets = [], limitRanges = [], nodeGroups = [], nodes, quotas, scalables } = objects;
   const names = serviceNames(scalables, configured);
   const pods = podsByWorkload(objects.pods, objects.replicaSets, scalables);
   const autoscalers = autoscalerByTarget(objects);
@@ -72,7 +78,8 @@ export function workloadList(
     ...(nodes !== undefined && {
       nodes: placedNodes(
         nodes,
-        bound,
+        bound ?? onNodes(objects.pods),
+        bound !== undefined,
         workloads.flatMap(({ placing }) => placing ?? []),
       ),
     }),
@@ -81,6 +88,7 @@ export function workloadList(
         .filter(({ isScoped }) => !isScoped)
         .map(({ namespace, name, hard, used }) => ({ namespace, name, hard, used })),
     }),
+    ...(limitRanges.length > 0 && { containerLimits: limitRanges.slice(0, MAX_WORKLOADS) }),
     ...(nodeGroups.length > 0 && { nodeGroups: nodeGroups.slice(0, MAX_WORKLOADS) }),
   };
 }
@@ -135,7 +143,7 @@ interface WorkloadFacts {
 }
 
 function workload(scalable: Scalable, facts: WorkloadFacts): Workload {
-  const { containers, kind, namespace, name, replicasReady, replicasWanted } = scalable;
+  const { containers, kind, namespace, name, podSelector, replicasWanted } = scalable;
   const { autoscaler, budgets, pods, revision, service } = facts;
   const placing = placingOf(scalable, facts);
   const scheduled = pods.filter(({ node }) => node !== undefined);
@@ -147,7 +155,9 @@ function workload(scalable: Scalable, facts: WorkloadFacts): Workload {
     name,
     service,
     replicasWanted,
-    replicasReady,
+    // What it reports counts pods that no request reaches, such as those of a preview.
+    replicasReady:
+      podSelector === undefined ? scalable.replicasReady : pods.filter(({ isReady }) => isReady).length,
     ...boundsOf(scalable, autoscaler),
     podsUnscheduled: pods.length - scheduled.length,
     ...(probePaths.length > 0 && { probePaths: probePaths.slice(0, MAX_PROBE_PATHS) }),

@@ -2,6 +2,7 @@ import { Application } from "@tradewind/core/contract/application.ts";
 import type { Plan } from "@tradewind/core/contract/plan.ts";
 import { PolicyChoice } from "@tradewind/core/contract/policy-choice.ts";
 import { Count, EpochMs, NodeClassName, ServiceName } from "@tradewind/core/contract/quantity.ts";
+import { ContainerRange } from "@tradewind/core/contract/workload.ts";
 import { WindowSet } from "@tradewind/core/contract/window.ts";
 import { z } from "zod";
 import type { Sensitivities } from "./cost/price/sensitivities.ts";
@@ -33,6 +34,8 @@ export const PolicyInputs = z.strictObject({
   largestContainer: z
     .strictObject({ cpuCores: z.number().positive(), memoryBytes: z.number().positive() })
     .optional(),
+  /** What a LimitRange lets each container be; absent where none does. */
+  containerLimits: ContainerRange.optional(),
   /** What pods of the application have of the nodes and may have more; absent where the nodes are not known. */
   allNodes: z
     .strictObject({ cpuCores: z.number().positive(), memoryBytes: z.number().positive() })

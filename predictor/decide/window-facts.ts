@@ -22,12 +22,21 @@ export interface Facts {
 }
 
 export function factsOf(inputs: PolicyInputs, models: Models): Facts {
-  const { application, nowMs, podsMore, settings, windowSet } = inputs;
+  const { application, containerLimits, nowMs, podsMore, settings, windowSet } = inputs;
   const state = afterGap(inputs.state, windowSet);
   const verdict = judge(windowSet.flows, application, settings, state.flows);
   const slo = sloStanding(verdict);
   const missing = missingTraffic(windowSet, verdict, application.namespace);
-  const context: DecisionContext = { application, settings, state, windowSet, missing, podsMore, nowMs };
+  const context: DecisionContext = {
+    application,
+    settings,
+    state,
+    windowSet,
+    missing,
+    podsMore,
+    containerLimits,
+    nowMs,
+  };
   return { inputs, models, context, observations: observe(context), verdict, slo };
 }
 

@@ -179,7 +179,7 @@ const MOST_PODS_MORE = 64;
 export function podsMore(list: WorkloadList | undefined, namespace: string): Map<string, number> {
   const { nodeGroups = [], nodes = [], workloads = [] } = list ?? {};
   const fits = new Map<string, number>();
-  if (nodes.length === 0 || nodes.some(({ taken }) => taken === undefined)) return fits;
+  if (nodes.length === 0 || nodes.some(({ taken }) => taken?.["pods"] === undefined)) return fits;
   const own = workloads.filter((each) => each.namespace === namespace);
   const placement = new Placement(nodes);
   const open = nodesFor(list, namespace);

@@ -1,6 +1,12 @@
 import type { PlanRoom } from "@tradewind/core/contract/plan.ts";
 import { QUOTA_AMOUNTS } from "@tradewind/core/contract/workload.ts";
-import type { QuotaAmounts, Workload, WorkloadList, WorkloadPod } from "@tradewind/core/contract/workload.ts";
+import type {
+  ContainerRange,
+  QuotaAmounts,
+  Workload,
+  WorkloadList,
+  WorkloadPod,
+} from "@tradewind/core/contract/workload.ts";
 
 /**
  * What the quotas of a namespace leave, what one pod of each service takes, and how many wait for a node; undefined where there are no
@@ -44,4 +50,24 @@ function amountsOf({ containers }: WorkloadPod): QuotaAmounts {
     if (sizes.length > 0) total[amount] = sizes.reduce((sum, size) => sum + size, 0);
   }
   return total;
+}
+
+/** What LimitRanges let a container of a namespace be: of several all count. Undefined where there are none. */
+export function containerLimitsOf(
+  list: WorkloadList | undefined,
+  namespace: string,
+): ContainerRange | undefined {
+  const own = (list?.containerLimits ?? []).filter((each) => each.namespace === namespace);
+  if (own.length === 0) return undefined;
+  const most = (of: "cpuMaxCores" | "memoryMaxBytes"): number =>
+    Math.min(...own.map((each) => each[of] ?? Infinity));
+  const least = (of: "cpuMinCores" | "memoryMinBytes"): number =>
+    Math.max(...own.map((each) => each[of] ?? 0));
+  const [cpuMaxCores, memoryMaxBytes] = [most("cpuMaxCores"), most("memoryMaxBytes")];
+  return {
+    cpuMinCores: least("cpuMinCores"),
+    memoryMinBytes: least("memoryMinBytes"),
+    ...(cpuMaxCores < Infinity && { cpuMaxCores }),
+    ...(memoryMaxBytes < Infinity && { memoryMaxBytes }),
+  };
 }

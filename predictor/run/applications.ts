@@ -217,7 +217,12 @@ export class SeveralApplications implements Applications {
     const key = application && applicationKey(application);
     const running = key === undefined ? undefined : this.#running.get(key);
     const sharedNames = this.#shared.get(key ?? "");
-    const problems = [problem, this.#failed.get(key ?? ""), application && this.#unnamed(application)];
+    const problems = [
+      problem,
+      this.#failed.get(key ?? ""),
+      application && this.#unnamed(application),
+      application && this.#parts.shared.workloadProblem(application),
+    ];
     const text = problems
       .filter((each) => each !== undefined)
       .join("; ")

@@ -1,3 +1,4 @@
+import type { Application } from "@tradewind/core/contract/application.ts";
 import type { Workload, WorkloadList } from "@tradewind/core/contract/workload.ts";
 
 /** What the platform is asked for of a workload, and between which numbers that can be changed. */
@@ -12,5 +13,7 @@ export interface WorkloadSource {
   current(): WorkloadList | undefined;
   /** How its workloads are scaled now: asked for every second, so it costs little. Undefined as the list is. */
   scalings(): readonly Scaling[] | undefined;
+  /** What it does not have of the workloads that an application names, in words; absent where it does not judge that. */
+  lacks?(application: Pick<Application, "namespace" | "services">): string | undefined;
   stop(): Promise<void> | void;
 }

@@ -98,7 +98,10 @@ describe.skipIf(helm === undefined)("the chart", () => {
       const chart = { apiVersion: "v2", name: "shop", version: "1.2.3", dependencies };
       writeFileSync(join(directory, "Chart.yaml"), JSON.stringify(chart));
       const own = { ...(parse(readFileSync(valuesOf("minimal"), "utf8")) as object), enabled: true };
-      writeFileSync(join(directory, "values.yaml"), JSON.stringify({ tradewind: own, global: { team: "a" } }));
+      writeFileSync(
+        join(directory, "values.yaml"),
+        JSON.stringify({ tradewind: own, global: { team: "a" } }),
+      );
       const { ok, stdout, stderr } = await runHelm(
         "template",
         "shop",
@@ -124,6 +127,19 @@ describe.skipIf(helm === undefined)("the chart", () => {
     const terms = at(pod, "affinity", "nodeAffinity", required, "nodeSelectorTerms") as unknown[];
     const selectors = [{ matchLabels: at(pod, "nodeSelector") }, ...terms];
     expect(selectors.every((each) => selects(LabelSelector.parse(each), labels))).toBe(isPut);
+  });
+
+  it("lets predictor and scaler read further kinds with /scale, and no more of them", async () => {
+    const kind = "rbac.workloadKinds[0].apiGroup=apps.kruise.io,rbac.workloadKinds[0].resource=clonesets";
+    const objects = await render("full", "--set", kind);
+    const rules = objects
+      .filter((each) => each.kind === "Role" || each.kind === "ClusterRole")
+      .flatMap((each) => at(each, "rules") as { apiGroups: string[]; resources: string[]; verbs: string[] }[])
+      .filter(({ apiGroups }) => apiGroups.includes("apps.kruise.io"));
+    const texts = rules.map(({ resources, verbs }) => `${resources.join()} ${verbs.join()}`);
+    expect(new Set(texts)).toEqual(new Set(["clonesets list,watch", "clonesets/scale get"]));
+    const { ok } = await template("--set", kind.replace("clonesets", "*"));
+    expect(ok).toBe(false);
   });
 
   it("refuses an older one", async () => {

@@ -128,6 +128,10 @@ export class FakeApiServer extends FakeObjects {
     try {
       const body = await readJson(request);
       const user = this.access.userOf(request.headers.authorization);
+      if (request.url === "/apis" && user !== undefined) {
+        send(response, 200, { kind: "APIGroupDiscoveryList", items: this.discovered() });
+        return;
+      }
       const call = this.parse(request, user ?? "", body);
       if (call === undefined) {
         response.writeHead(404, { "content-type": "text/plain" }).end("404 page not found\n");
@@ -344,6 +348,8 @@ export class FakeApiServer extends FakeObjects {
     const known = this.find(resource, call.namespace, name);
     if (known === undefined) {
       this.refuse(response, 404, "NotFound", `${resource.plural} "${name}" not found`);
+    } else if (call.verb === "get" && call.resource.endsWith("/scale")) {
+      send(response, 200, { kind: "Scale", apiVersion: "autoscaling/v1", ...(known["scale"] as object) });
     } else if (call.verb === "get") send(response, 200, known);
     else if (call.verb === "delete") {
       this.remove(resource, call.namespace, name);

@@ -65,6 +65,17 @@ export class FakeObjects {
     if (!this.objects.has(collection)) this.objects.set(collection, new Map());
   }
 
+  /** Aggregated discovery. Kinds of other groups than the built-in ones have a `/scale` where an object says `scale`. */
+  discovered(): object[] {
+    return [...this.resources.values()].map(({ group, kind, namespaced, plural, version }) => {
+      const objects = [...(this.objects.get(collectionOf({ group, plural }))?.values() ?? [])];
+      const subresources = objects.some((each) => "scale" in each) ? [{ subresource: "scale" }] : [];
+      const scope = namespaced ? "Namespaced" : "Cluster";
+      const resources = [{ resource: plural, responseKind: { kind }, scope, subresources }];
+      return { metadata: { name: group }, versions: [{ version, resources }] };
+    });
+  }
+
   /** Its watches end; its objects are there again once it is installed again. */
   uninstall(resource: Resource): void {
     this.resources.delete(collectionOf(resource));

@@ -127,6 +127,29 @@ describe("a predictor in a cluster", () => {
     expect(metrics).toMatch(/tradewind_kubernetes_watch_age_seconds\{resource="pods"\} 0/);
   });
 
+  it("plans with what somebody scaled by hand before the window is over", async () => {
+    const { fake, kubeconfig } = await cluster();
+    fake.put(RESOURCES.applications, application());
+    const { plan } = await predictor(kubeconfig, { windowSeconds: 10 });
+    const wish = async () => (await plan())?.wishes.find(({ service }) => service === "web");
+    await waitUntil(async () => (await wish()) !== undefined, 30_000);
+    const before = (await wish())!.inputs.windowEndMs;
+    fake.put(RESOURCES.deployments, deployment("web", { replicas: 7 }));
+    await waitUntil(async () => (await wish())?.observed.replicasWanted === 7);
+    expect((await wish())!.inputs.windowEndMs).toBe(before);
+  }, 60_000);
+
+  it("names as the application's problem a workload of a kind that the cluster does not have", async () => {
+    const { fake, kubeconfig } = await cluster();
+    const services = [{ name: "web", workload: { kind: "Deploymnet", name: "web" } }];
+    fake.put(RESOURCES.applications, application({ services }));
+    const { get } = await predictor(kubeconfig);
+    const problem = async () =>
+      (await get<{ applications: { problem?: string }[] }>("/v1/applications"))?.applications[0]?.problem;
+    await waitUntil(async () => (await problem()) !== undefined);
+    expect(await problem()).toMatch(/service 'web': the cluster has no kind 'Deploymnet'/);
+  });
+
   it("takes up every valid change of the Application and passes over the others", async () => {
     const { fake, kubeconfig } = await cluster();
     fake.put(RESOURCES.applications, application());

@@ -18,7 +18,13 @@ export const ApplicationObject = z.object({
     services: ListOf(
       z.object({
         name: z.string(),
-        workload: z.object({ kind: z.string().default("Deployment"), name: z.string() }).optional(),
+        workload: z
+          .object({
+            apiVersion: z.string().optional(),
+            kind: z.string().default("Deployment"),
+            name: z.string(),
+          })
+          .optional(),
       }),
       MOST_SERVICES,
     ),

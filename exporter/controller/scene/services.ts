@@ -1,6 +1,7 @@
 import type { Autoscaler } from "@tradewind/kubernetes/objects/autoscaler.ts";
 import type { Pod } from "@tradewind/kubernetes/objects/pod.ts";
 import type { Scalable } from "@tradewind/kubernetes/objects/scalable.ts";
+import { namedWorkloads } from "@tradewind/kubernetes/workloads/named-kinds.ts";
 import { podsByWorkload } from "@tradewind/kubernetes/workloads/ownership.ts";
 import { serviceNames } from "@tradewind/kubernetes/workloads/service-name.ts";
 import type { ApplicationObject, NamespaceWatches } from "./namespace-watches.ts";
@@ -16,8 +17,13 @@ export interface ServiceWorkload {
 
 /** The workloads of a namespace by their service's name; the first of several counts, by name. */
 export function servicesOf(view: NamespaceWatches): ReadonlyMap<string, ServiceWorkload> {
-  const { horizontalPodAutoscalers, pods, replicaSets, scalables } = view.workloads.objects();
   const applications = [...(view.applications?.items.values() ?? [])];
+  view.workloads.want(
+    namedWorkloads(
+      applications.map(({ metadata: { namespace }, spec: { services } }) => ({ namespace, services })),
+    ),
+  );
+  const { horizontalPodAutoscalers, pods, replicaSets, scalables } = view.workloads.objects();
   const names = serviceNames(scalables, ({ kind, name }) => configured(applications, kind, name));
   const podsOf = podsByWorkload(pods, replicaSets, scalables);
   const byService = new Map<string, ServiceWorkload>();

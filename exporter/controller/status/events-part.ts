@@ -84,8 +84,8 @@ export class EventsPart implements LeaderPart {
   }
 }
 
-export const regardingWorkload = ({ kind, name, namespace, uid }: Scalable): Regarding => ({
-  apiVersion: apiVersionOfScalable(kind),
+export const regardingWorkload = ({ apiVersion, kind, name, namespace, uid }: Scalable): Regarding => ({
+  apiVersion: apiVersion ?? apiVersionOfScalable(kind),
   kind,
   namespace,
   name,

@@ -3,6 +3,7 @@ import { costPerHour } from "@tradewind/core/contract/prices.ts";
 import type { Prices } from "@tradewind/core/contract/prices.ts";
 import type { OwnTime } from "../../models/queue/tracked-profile.ts";
 import type { ApplicationCost } from "../../decide/cost/price/application-cost.ts";
+import { costOfMix } from "../../nodes/class-mix.ts";
 import type { Elsewhere, ServiceToSize } from "../../decide/cost/price/cost-inputs.ts";
 
 /** What a service would gain. */
@@ -12,7 +13,7 @@ export type PlacementGain = Omit<Placement, "label" | "measured" | "patch" | "wo
 const LEAST_GAIN = 0.01;
 
 /**
- * What services would gain with all of their pods on nodes of a faster class that has room for them, at the sizes that the
+ * What services would gain with all of their pods on nodes of a faster or cheaper class that has room for them, at the sizes that the
  * decision started from and the median load; by what the models of the decision expect. Most saved first.
  */
 export function placementsOf(cost: ApplicationCost, prices: Prices): PlacementGain[] {
@@ -30,9 +31,15 @@ interface Move {
   readonly where: Elsewhere;
 }
 
+const logsOf = ({ nodeClasses = {} }: Prices): ReadonlyMap<string, number> =>
+  new Map(Object.entries(nodeClasses).map(([nodeClass, ratio]) => [nodeClass, Math.log(ratio)]));
+
 const out: OwnTime = { meanSeconds: 0, tailSeconds: 0, sigma: 0, tailByCores: 0, tailByLoad: 0 };
 
-/** Undefined where it is no faster there, does not fit, or would gain next to nothing. */
+/** Replicas that slower nodes may take more, where they are cheaper. */
+const MOST_TIMES = 2;
+
+/** Undefined where it is neither faster nor cheaper there, does not fit, or would gain next to nothing. */
 function gainOf(
   cost: ApplicationCost,
   { at, service, where }: Move,
@@ -41,8 +48,11 @@ function gainOf(
   const size = cost.sizeOf(at);
   const routes = cost.routesThrough(at);
   const there = where.mix.get(where.nodeClass) ?? 0;
-  const isFitting = (size.replicas - there) * size.cpuCores <= where.roomCores;
-  if (routes.length === 0 || !(where.log < 0) || !isFitting) return undefined;
+  const isFitting = (replicas: number): boolean => (replicas - there) * size.cpuCores <= where.roomCores;
+  const priceNow = costOfMix(where.mix, logsOf(prices));
+  const priceThen = prices.nodeClasses?.[where.nodeClass] ?? 1;
+  const isCheaper = priceThen < priceNow;
+  if (routes.length === 0 || !(where.log < 0 || isCheaper) || !isFitting(size.replicas)) return undefined;
   const load = cost.loadRatio * service.requestsPerSecond;
   const tailWith = (replicas: number): number => {
     where.own({ ...size, replicas }, load / Math.max(1, replicas), out);
@@ -55,8 +65,17 @@ function gainOf(
   const latencySeconds = { now: slowest(ownNow), then: slowest(ownThen) };
   let replicas = size.replicas;
   while (replicas - 1 >= where.leastReplicas && tailWith(replicas - 1) <= ownNow) replicas -= 1;
-  const isWorth = replicas < size.replicas || latencySeconds.then < (1 - LEAST_GAIN) * latencySeconds.now;
-  if (!isWorth) return undefined;
+  const mostTimes = isCheaper ? MOST_TIMES : 1;
+  const most = Math.min(service.ceiling.replicas, mostTimes * size.replicas);
+  while (replicas < most && tailWith(replicas) > ownNow) replicas += 1;
+  const costPerHourPair = {
+    now: priceNow * costPerHour(size, prices),
+    then: priceThen * costPerHour({ ...size, replicas }, prices),
+  };
+  const isLess =
+    tailWith(replicas) <= ownNow && costPerHourPair.then < (1 - LEAST_GAIN) * costPerHourPair.now;
+  const isWorth = isLess || (where.log < 0 && latencySeconds.then < (1 - LEAST_GAIN) * latencySeconds.now);
+  if (!isWorth || !isFitting(replicas)) return undefined;
   return {
     service: service.name,
     nodeClass: where.nodeClass,
@@ -64,9 +83,6 @@ function gainOf(
     latencySeconds,
     selfTimeSeconds: { now: ownNow, then: ownThen },
     replicas: { now: size.replicas, then: replicas },
-    costPerHour: {
-      now: costPerHour(size, prices),
-      then: costPerHour({ ...size, replicas }, prices),
-    },
+    costPerHour: costPerHourPair,
   };
 }

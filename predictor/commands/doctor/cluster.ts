@@ -11,6 +11,8 @@ import { parseApplication } from "@tradewind/kubernetes/application/file.ts";
 import { applicationSources, resourceNamespaces } from "@tradewind/kubernetes/application/sources.ts";
 import type { ApplicationSource } from "@tradewind/kubernetes/application/sources.ts";
 import type { ApplicationPlace } from "@tradewind/kubernetes/application/resource.ts";
+import { scalableKinds } from "@tradewind/kubernetes/workloads/discovery.ts";
+import { isKind, namedWorkloads, unknownKind } from "@tradewind/kubernetes/workloads/named-kinds.ts";
 import { examinePlacement } from "./placement.ts";
 import { examineScaledObjects } from "./scaled-objects.ts";
 import { watchedNamespaces } from "../../sources/kubernetes/workloads.ts";
@@ -107,6 +109,7 @@ async function examineRights(
 }
 
 const HELPFUL = new Set([
+  "limitranges",
   "poddisruptionbudgets",
   "resourcequotas",
   "scaledobjects",
@@ -167,7 +170,9 @@ async function examineApplication(
       const remedy = "kubectl apply one; tradewind init writes it";
       return [{ subject, level: "problem", message: "there is no such resource", remedy }];
     }
-    return items.map(({ metadata, spec }) => judged(metadata, spec));
+    const findings = items.map(({ metadata, spec }) => judged(metadata, spec));
+    const kinds = items.map(({ metadata, spec }) => examineKinds(client, metadata, spec));
+    return [...findings, ...(await Promise.all(kinds)).flat()];
   } catch (error) {
     const absent = error instanceof ApiError && error.isMissing;
     return [
@@ -182,6 +187,44 @@ async function examineApplication(
     ];
   }
 }
+
+/** Whether the cluster has the kinds of workloads that an application names. */
+async function examineKinds(
+  client: ApiClient,
+  { name, namespace }: ApplicationPlace,
+  spec: Record<string, unknown>,
+): Promise<Finding[]> {
+  const named = namedWorkloads([{ namespace, services: Naming.safeParse(spec).data?.services ?? [] }]);
+  if (named.length === 0) return [];
+  const known = await scalableKinds(client);
+  return named.flatMap((each): Finding[] =>
+    known.some((kind) => isKind(kind, each))
+      ? []
+      : [
+          {
+            subject: `Application ${namespace}/${name}`,
+            level: "problem",
+            message: unknownKind(each),
+            remedy: "correct services[].workload, or install the kind",
+          },
+        ],
+  );
+}
+
+const Naming = z.object({
+  services: z.array(
+    z.object({
+      name: z.string(),
+      workload: z
+        .object({
+          apiVersion: z.string().optional(),
+          kind: z.string().default("Deployment"),
+          name: z.string(),
+        })
+        .optional(),
+    }),
+  ),
+});
 
 function judged(place: ApplicationPlace, spec: Record<string, unknown>): Finding {
   const subject = `Application ${place.namespace}/${place.name}`;

@@ -1,6 +1,7 @@
 import { serviceSpecs } from "@tradewind/core/contract/application.ts";
 import type { Application, ServiceSpec } from "@tradewind/core/contract/application.ts";
 import type { Window, WindowSet } from "@tradewind/core/contract/window.ts";
+import type { ContainerRange } from "@tradewind/core/contract/workload.ts";
 import { containerSize } from "./size.ts";
 import { estimateQueues } from "./queue-estimate.ts";
 import type { ServiceQueue } from "./queue-estimate.ts";
@@ -55,6 +56,7 @@ export interface DecisionContext {
   readonly missing?: string | undefined;
   /** See `PolicyInputs`. */
   readonly podsMore?: Readonly<Record<string, number>> | undefined;
+  readonly containerLimits?: ContainerRange | undefined;
   readonly nowMs: number;
 }
 
@@ -75,7 +77,7 @@ export function observe(context: DecisionContext): readonly Observation[] {
   const names = [...new Set([...windowOf.keys(), ...memoryOf.keys()])].sort();
   return names.flatMap((service) => {
     const window = windowOf.get(service);
-    const spec = withinReach(specOf(service), window);
+    const spec = withinLimits(withinReach(specOf(service), window), context.containerLimits);
     const memory = memoryOf.get(service);
     const baseReplicas = base(application, memory, window, stale);
     if (baseReplicas === undefined || isForgotten(context, memory, window)) return [];
@@ -114,6 +116,19 @@ function withinReach(spec: ServiceSpec, window: Window | undefined): ServiceSpec
   if (maxReplicas < 1) return spec;
   const within = (replicas: number): number => Math.max(minReplicas, Math.min(maxReplicas, replicas));
   return { ...spec, minReplicas: within(spec.minReplicas), maxReplicas: within(spec.maxReplicas) };
+}
+
+/** The sizes of its containers, as far as the namespace allows them: others would be refused. */
+function withinLimits(spec: ServiceSpec, limits: ContainerRange = {}): ServiceSpec {
+  const { cpuMaxCores = Infinity, cpuMinCores = 0, memoryMaxBytes = Infinity, memoryMinBytes = 0 } = limits;
+  const cores = (value: number): number => Math.max(cpuMinCores, Math.min(cpuMaxCores, value));
+  const bytes = (value: number): number => Math.max(memoryMinBytes, Math.min(memoryMaxBytes, value));
+  const { cpu, memory } = spec;
+  return {
+    ...spec,
+    cpu: { ...cpu, minCores: cores(cpu.minCores), maxCores: cores(cpu.maxCores) },
+    memory: { ...memory, minBytes: bytes(memory.minBytes), maxBytes: bytes(memory.maxBytes) },
+  };
 }
 
 /** Pods beyond what is asked for are on their way out, whether a node has taken them or not. */

@@ -45,7 +45,7 @@ import type { Gathered } from "../../sources/combine-windows.ts";
 import { ofNamespace, resourceView, roomByNodeClass } from "../../sources/resources.ts";
 import type { NodeFacts } from "../../sources/resources.ts";
 import { disruptionsOf } from "../../nodes/disruptions.ts";
-import { quotaRoom } from "../../nodes/quota-room.ts";
+import { containerLimitsOf, quotaRoom } from "../../nodes/quota-room.ts";
 import type { SpanOrigins } from "../../sources/span-origins.ts";
 import { SHIPPED_HASH } from "../../learn/students/shipped.ts";
 import { withWorkloads } from "../../learn/students/with-workloads.ts";
@@ -321,11 +321,18 @@ export class Deciding {
     { nowMs, windowSet: { windows } }: Pick<PolicyInputs, "nowMs" | "windowSet">,
   ): Pick<
     PolicyInputs,
-    "allNodes" | "comingCores" | "largestContainer" | "nodes" | "podsMore" | "roomByNodeClass"
+    | "allNodes"
+    | "comingCores"
+    | "containerLimits"
+    | "largestContainer"
+    | "nodes"
+    | "podsMore"
+    | "roomByNodeClass"
   > {
     const largestContainer = this.parts.nodes?.largest(running, prices, nowMs, namespace);
     const allNodes = this.parts.nodes?.total(running, known.rooms, namespace, nowMs);
     const comingCores = coresToCome(running, namespace);
+    const containerLimits = containerLimitsOf(running, namespace);
     const more = podsMore(running, namespace);
     const ofClasses = roomByNodeClass(running, known, namespace);
     // Containers that grow share the room of their node, and pods that wait may be given that of others.
@@ -337,6 +344,7 @@ export class Deciding {
     return {
       ...(largestContainer && { largestContainer }),
       ...(allNodes && { allNodes }),
+      ...(containerLimits && { containerLimits }),
       ...(ofClasses && { roomByNodeClass: ofClasses }),
       ...(nodes && { nodes }),
       ...(comingCores !== undefined && { comingCores }),

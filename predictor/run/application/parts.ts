@@ -27,6 +27,8 @@ export interface SharedParts {
   readonly nodes: NodeRoom;
   /** How workloads are scaled now; undefined where it is not known. */
   readonly scalings: () => readonly Scaling[] | undefined;
+  /** What the cluster does not have of the workloads that an application names, in words. */
+  readonly workloadProblem: (application: Application) => string | undefined;
   readonly trainer: ModelTrainer;
   readonly metrics: PredictorMetrics;
   /** Told why objectives are missed; absent: nobody is. */

@@ -7,6 +7,7 @@ import type { WatchObserver } from "@tradewind/kubernetes/watch/reflector.ts";
 import { ClusterWatch } from "@tradewind/kubernetes/workloads/cluster-watch.ts";
 import type { WatchHealth } from "@tradewind/kubernetes/workloads/cluster-watch.ts";
 import { allConfiguredNames } from "@tradewind/kubernetes/workloads/configured-names.ts";
+import { namedWorkloads } from "@tradewind/kubernetes/workloads/named-kinds.ts";
 import type { RecommendationTrigger } from "@tradewind/kubernetes/workloads/recommendation-triggers.ts";
 import type { Scaling, WorkloadSource } from "../workload-source.ts";
 
@@ -71,12 +72,18 @@ export class KubernetesWorkloads implements WorkloadSource {
 
   current(): WorkloadList | undefined {
     const { applications, keepSeconds } = this.options;
+    this.watch.want(namedWorkloads(applications()));
     return this.watch.workloads(allConfiguredNames(applications()), keepSeconds * 1e3);
   }
 
   scalings(): readonly Scaling[] | undefined {
     const { applications, keepSeconds } = this.options;
+    this.watch.want(namedWorkloads(applications()));
     return this.watch.scalings(allConfiguredNames(applications()), keepSeconds * 1e3);
+  }
+
+  lacks(application: Pick<Application, "namespace" | "services">): string | undefined {
+    return this.watch.problem(namedWorkloads([application]));
   }
 
   /** The triggers that ask Tradewind, as last seen. */

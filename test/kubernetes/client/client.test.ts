@@ -1,4 +1,6 @@
 import { createSecureServer } from "node:http2";
+import { createServer as createHttpServer } from "node:http";
+import type { IncomingHttpHeaders } from "node:http";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { readFileSync } from "node:fs";
@@ -174,8 +176,32 @@ users:
     expect(await client(connection).get(cart, Named)).toEqual({ metadata: { name: "cart" } });
   });
 
-  it("is refused in plain words when it names no cluster, none that is secured, or is no YAML", async () => {
-    const plain = await written(kubeconfig("http://127.0.0.1:1", "{}"));
+  it("acts as the user, the groups and the uid that it names, as kubectl does", async () => {
+    const asked: IncomingHttpHeaders[] = [];
+    const server = createHttpServer((request, response) => {
+      asked.push(request.headers);
+      response.end(JSON.stringify({ metadata: { name: "cart" } }));
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    const user = `{ token: secret, as: ann, as-groups: [dev, ops], as-uid: u-1, as-user-extra: { Team: [shop] } }`;
+    const path = await written(kubeconfig(`http://127.0.0.1:${port}`, user));
+    const api = client(await connect({ kubeconfig: path, environment: {} }));
+    expect(await api.get(cart, Named)).toEqual({ metadata: { name: "cart" } });
+    expect(asked).toMatchObject([
+      {
+        authorization: "Bearer secret",
+        "impersonate-user": "ann",
+        "impersonate-group": "dev, ops",
+        "impersonate-uid": "u-1",
+        "impersonate-extra-team": "shop",
+      },
+    ]);
+  });
+
+  it("is refused in plain words when it names no cluster, none that can be asked, or is no YAML", async () => {
+    const plain = await written(kubeconfig("ftp://127.0.0.1:1", "{}"));
     await expect(connect({ kubeconfig: plain, environment: {} })).rejects.toThrow(/must be an https/);
     const empty = await written("apiVersion: v1\nkind: Config\n");
     await expect(connect({ kubeconfig: empty, environment: {} })).rejects.toThrow(/get-contexts/);

@@ -206,6 +206,16 @@ describe("the workloads of a cluster", () => {
       spec: { scopes: ["BestEffort"] },
       status: { hard: { pods: "1" }, used: { pods: "0" } },
     });
+    fake.put(RESOURCES.limitRanges, {
+      metadata: { name: "sizes", namespace: "shop" },
+      spec: {
+        limits: [
+          { type: "Container", min: { cpu: "50m" }, max: { cpu: "4", memory: "2Gi" }, default: { cpu: "1" } },
+          { type: "Pod", max: { cpu: "3" } },
+          { type: "PersistentVolumeClaim", max: { storage: "1Gi" } },
+        ],
+      },
+    });
     const ready = [{ type: "Ready", status: "True" }];
     fake.put(RESOURCES.nodes, {
       metadata: { name: "node-1", labels: { "node.kubernetes.io/instance-type": "m7i.large" } },
@@ -219,11 +229,15 @@ describe("the workloads of a cluster", () => {
     watch.start();
     await waitUntil(
       () =>
-        list()?.nodes?.[0]?.taken !== undefined &&
+        list()?.nodes?.[0]?.taken?.["pods"] !== undefined &&
         list()?.quotas !== undefined &&
+        list()?.containerLimits !== undefined &&
         list()?.workloads[0]?.minReplicas === 0,
     );
-    const { nodes, quotas, workloads } = WorkloadList.parse(list());
+    const { containerLimits, nodes, quotas, workloads } = WorkloadList.parse(list());
+    expect(containerLimits).toEqual([
+      { namespace: "shop", cpuMinCores: 0.05, cpuMaxCores: 3, memoryMaxBytes: 2 ** 31 },
+    ]);
     expect(
       workloads.map(({ name, minReplicas, maxReplicas }) => ({ name, minReplicas, maxReplicas })),
     ).toEqual([

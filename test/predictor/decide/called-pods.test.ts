@@ -25,7 +25,13 @@ function waiting(leftCores: number, cpuCores = 0.5, overrides: Partial<ServiceTo
 
 describe("replicas that would be worth their price if nodes came", () => {
   it("are asked for where no node has room, so that whoever adds nodes sees them", () => {
-    expect(waiting(0.4)).toBe(2);
+    expect(waiting(0.4)).toBe(1);
+  });
+
+  it("are as many as use proves necessary, and beyond that one at a time (autoscaled-60, seed 61001)", () => {
+    expect(waiting(0.4, 0.5, { floor: size(3) })).toBe(2);
+    expect(waiting(0.4, 0.5, { floor: size(8) })).toBe(2);
+    expect(waiting(0.4, 0.5, { floor: size(2) })).toBe(1);
   });
 
   it("are not asked for where a node has room now, which is for something that is worth more", () => {
@@ -34,10 +40,10 @@ describe("replicas that would be worth their price if nodes came", () => {
 
   it("start at the size of those that run: a larger one is given to them later (full-cluster, seed 47001)", () => {
     expect(waiting(0.6, 1.4)).toBe(0);
-    expect(waiting(0.4, 1.4)).toBe(2);
+    expect(waiting(0.4, 1.4)).toBe(1);
   });
 
   it("count with what sidecars request", () => {
-    expect(waiting(0.6, 0.5, { pods: { taken: 1, requestRatio: 1, sidecarCores: 0.2 } })).toBe(2);
+    expect(waiting(0.6, 0.5, { pods: { taken: 1, requestRatio: 1, sidecarCores: 0.2 } })).toBe(1);
   });
 });

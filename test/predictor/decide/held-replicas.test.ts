@@ -1,6 +1,7 @@
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import { describe, expect, it } from "vitest";
-import { course, FRONTEND, last, made, replicasOf } from "./decisions.ts";
+import { RESIZABLE } from "./modelled.ts";
+import { course, FRONTEND, last, made, replicasOf, SHOP, unchanged, wishOf } from "./decisions.ts";
 import type { Change } from "./decisions.ts";
 
 /** What is known of the autoscaler of the backend. */
@@ -31,5 +32,16 @@ describe("policy auto and an autoscaler that cannot go everywhere", () => {
 
   it("plans within the bounds of the autoscaler, which has the last word over the application's", () => {
     expect(replicasOf(after(LOADED, { minReplicas: 8, maxReplicas: 9 }))).toBe(8);
+  });
+});
+
+it("a LimitRange bounds what a container may be, within the application's own bounds", () => {
+  const containerLimits = { cpuMinCores: 0.2, cpuMaxCores: 1.5, memoryMaxBytes: 2e9 };
+  const outcome = last(course(1, SHOP, unchanged, { application: RESIZABLE, containerLimits }));
+  expect(wishOf(outcome, "backend").bounds).toMatchObject({
+    cpuMinCores: 0.2,
+    cpuMaxCores: 1.5,
+    memoryMinBytes: 64e6,
+    memoryMaxBytes: 2e9,
   });
 });

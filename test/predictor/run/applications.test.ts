@@ -48,6 +48,7 @@ async function several(count: number, clock: Clock): Promise<SeveralApplications
         rates: { over: () => new Map() },
         nodes: new NodeRoom(),
         scalings: () => undefined,
+        workloadProblem: () => undefined,
         trainer: trainer.forOne(),
         metrics: new PredictorMetrics(),
         webhook: undefined,

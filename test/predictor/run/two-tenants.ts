@@ -125,6 +125,7 @@ export class TwoTenants {
         rates: { over: () => made.#uses() },
         nodes: new NodeRoom(),
         scalings: () => undefined,
+        workloadProblem: () => undefined,
         trainer: trainer.forOne(),
         metrics: new PredictorMetrics(),
         webhook: undefined,

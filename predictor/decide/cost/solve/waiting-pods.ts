@@ -18,7 +18,7 @@ export type WaitingPods = ReadonlyMap<string, Waiting>;
  * Which of the replicas that wait for a node would still be worth their price if they served: those stay asked for, so that a node
  * autoscaler goes on seeing them.
  * @param whole the cheapest sizes as if all that is asked for served
- * @param mayGrow nodes come for what waits, so that more may be asked for
+ * @param mayGrow nodes come for what waits, so that as many may be asked for as use proves necessary
  */
 export function waitingIn(
   services: readonly ServiceToSize[],
@@ -26,11 +26,12 @@ export function waitingIn(
   mayGrow = false,
 ): WaitingPods {
   return new Map(
-    services.flatMap(({ base, name, unscheduled = 0 }, number) => {
+    services.flatMap(({ base, floor, name, unscheduled = 0 }, number) => {
       if (unscheduled === 0) return [];
       const scheduled = Math.max(1, base.replicas - unscheduled);
       const { replicas } = whole.sizeOf(number);
-      const waiting = (mayGrow ? replicas : Math.min(base.replicas, replicas)) - scheduled;
+      const asked = mayGrow ? Math.max(base.replicas, floor.replicas) : base.replicas;
+      const waiting = Math.min(replicas, asked) - scheduled;
       return waiting > 0 ? [[name, { scheduled, waiting }] as const] : [];
     }),
   );
@@ -108,7 +109,8 @@ export function lacksNodes(cost: ApplicationCost, limits: TotalLimits, canCome: 
 
 /**
  * Adds the replicas that would be worth their price if nodes came, of services of which none waits yet. One that a node has CPU for now is
- * not asked for: it would take what something of more worth is to have.
+ * not asked for: it would take what something of more worth is to have. Beyond what use proves necessary they are asked for one at a time:
+ * pods of one service that wait first take the node that comes from all others, and what they are for may be over by then.
  * @param serving the cheapest sizes of what nodes hold
  */
 export function withCalls(
@@ -117,9 +119,9 @@ export function withCalls(
   whole: ApplicationCost,
   { nodes = [] }: TotalLimits,
 ): WaitingPods {
-  const calls = serving.services.flatMap(({ name, pods, runningCores }, number) => {
+  const calls = serving.services.flatMap(({ floor, name, pods, runningCores }, number) => {
     const { cpuCores, replicas } = serving.sizeOf(number);
-    const added = whole.sizeOf(number).replicas - replicas;
+    const added = Math.min(whole.sizeOf(number).replicas, Math.max(replicas + 1, floor.replicas)) - replicas;
     if (added <= 0 || pods === undefined || waiting.has(name)) return [];
     // A pod starts at the size of those that run: another one is given to it later.
     const cores = podCores(pods, runningCores ?? cpuCores);

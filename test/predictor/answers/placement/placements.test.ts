@@ -56,6 +56,23 @@ describe("what a service would gain on other nodes", () => {
     expect(classes.map(({ nodeClass }) => nodeClass)).toEqual(["most", "some"]);
   });
 
+  it("is cheaper nodes too where prices say so, with as many replicas as keep its tail", () => {
+    const on = (times: number, nodeClasses: Record<string, number>) =>
+      placementsOf(chain([service("only", { base: size(3), elsewhere: [where(times)] })]), {
+        ...PRICES,
+        nodeClasses,
+      });
+    expect(on(1, { fast: 0.5 })).toMatchObject([
+      { replicas: { now: 3, then: 3 }, costPerHour: { now: 3, then: 1.5 } },
+    ]);
+    // A tenth slower: four replicas keep the tail.
+    expect(on(1.1, { fast: 0.5 })).toMatchObject([
+      { replicas: { now: 3, then: 4 }, costPerHour: { now: 3, then: 2 } },
+    ]);
+    expect(on(1.1, { fast: 0.9 })).toEqual([]);
+    expect(on(1, { slow: 2 })[0]!.costPerHour).toEqual({ now: 6, then: 3 });
+  });
+
   it("leaves the sizes of the models as they are", () => {
     const cost = chain([service("only", { base: size(3), elsewhere: [where(0.5)] })]);
     const before = cost.total();
