@@ -2,7 +2,7 @@ import { Worker } from "node:worker_threads";
 import { describeError } from "@tradewind/core/values/errors.ts";
 import { siblingModule } from "@tradewind/core/process/sibling-module.ts";
 import type { Head } from "./chain.ts";
-import type { Appended, FromJournal, ToJournal } from "./messages.ts";
+import type { JournalBatch, FromJournal, ToJournal } from "./messages.ts";
 
 /** About 10 MB, while the disk does not answer. */
 const MOST_WAITING_ROWS = 10_000;
@@ -37,7 +37,7 @@ export class JournalThread {
   }
 
   /** Writes after all that came before. @returns what kept it from being written; undefined once it is on disk */
-  async append(appended: Appended): Promise<string | undefined> {
+  async append(appended: JournalBatch): Promise<string | undefined> {
     const rows = appended.events.length;
     if (this.#isStopped) return "the journal is closed";
     if (this.#waitingRows + rows > MOST_WAITING_ROWS) return "the disk does not answer";

@@ -124,12 +124,12 @@ function plannedTarget(
   const waitingReplicas = waiting.get(fixed.name)?.waiting ?? 0;
   const replicas = bounded(observation, serving + waitingReplicas);
   const memoryBytes = memoryOf(observation, memoryRatio, window.missing !== undefined);
-  const stated = statedSize(observation, { cpuCores, memoryBytes });
+  const statedSizes = statedSize(observation, { cpuCores, memoryBytes });
   const isProven = isProvenGrowth(observation, cpuCores);
   const latencyAfterSeconds = cost.slowestTailThrough(number);
   return {
     replicas,
-    ...stated,
+    ...statedSizes,
     policy: level,
     reasons: [
       ...placementReasons(observation, replicas, waitingReplicas, tradedFor),
@@ -137,7 +137,7 @@ function plannedTarget(
         ? { code: "at-cpu-limit", throttledRatio: throttledShare(observation.window) }
         : { code: "cheapest" },
       replicasReason(observation, replicas),
-      ...sizeReasons(observation, stated, memoryRatio),
+      ...sizeReasons(observation, statedSizes, memoryRatio),
     ],
     planned: {
       steps: changes.steps,

@@ -115,8 +115,8 @@ export function judge(
   earlier: readonly FlowMemory[] = [],
 ): Verdict {
   const before = new Map(earlier.map(({ flow, latencies }) => [flow, latencies]));
-  const own = ownFlows(flows, entry);
-  const verdicts = own.map((measured) => {
+  const entryFlows = ownFlows(flows, entry);
+  const verdicts = entryFlows.map((measured) => {
     const pooled = pooledOutcome(measured, before.get(measured.flow) ?? [], settings.minimumCalls);
     const { errorRatio, latency } = pooled;
     const telling = latency.count >= settings.minimumCalls;
@@ -135,7 +135,7 @@ export function judge(
     };
   });
   const ofAll = severityOfRest(
-    own.filter((_, at) => verdicts[at]?.telling === false),
+    entryFlows.filter((_, at) => verdicts[at]?.telling === false),
     objective,
     settings,
   );

@@ -216,13 +216,13 @@ function selfTimes(
       curves.set(log, curve);
       return curve;
     };
-    return ({ cpuCores, replicas }, loadPerContainer, out, isTailAlone = false) => {
+    return ({ cpuCores, replicas }, loadPerContainer, ownTime, isTailAlone = false) => {
       const place = { cpuCores: isLimited ? cpuCores : undefined, loadPerContainer };
       const log = logOf(replicas);
       const { state, tails } = curves.get(log) ?? makeCurve(log);
-      if (isTailAlone) out.tailSeconds = tails.at(place);
-      else predictOwnTime(state, place, percentile, out, tails.demands);
-      served?.apply(place, out);
+      if (isTailAlone) ownTime.tailSeconds = tails.at(place);
+      else predictOwnTime(state, place, percentile, ownTime, tails.demands);
+      served?.apply(place, ownTime);
     };
   };
 }
