@@ -35,8 +35,9 @@ const isSteady = (services: readonly string[], observations: ReadonlyMap<string,
     return !(settling || draining || resizing);
   });
 
-/** What the windows say of each route after one more. */
+/** What the windows say of each route after one more. One without a part of the traffic says nothing. */
 export function routesAfter(memory: Pick<CostMemory, "routes">, window: CostWindow): RouteMemory[] {
+  if (window.missing !== undefined) return memory.routes;
   const { application, index, observations, routes } = window;
   const { percentile } = application.objective;
   const remembered = new Map(memory.routes.map((route) => [route.route, route]));
