@@ -45,7 +45,7 @@ interface Context {
 }
 
 /** Whether a type's name is one word, and that a participle. */
-export const isParticiple = (name: string): boolean =>
+const isParticiple = (name: string): boolean =>
   /^[A-Z][a-z]+$/.test(name) && (IRREGULAR.has(name) || (name.endsWith("ed") && !NOUNS_IN_ED.has(name)));
 
 function checkType(context: Context, { id }: TypeDeclaration): void {
