@@ -281,7 +281,7 @@ export class Recommender {
   }
 
   #take(value: unknown, plan: TakenPlan, draft: PlanDraft): void {
-    const { header, madeMs } = plan;
+    const { header } = plan;
     const wish = readWish(value);
     if ("rejected" in wish) {
       const { namespace, service, reason: problem } = wish.rejected;

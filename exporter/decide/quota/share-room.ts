@@ -36,7 +36,7 @@ export function shareRoom(
   for (const claim of claims.toSorted(inOrder)) {
     const { given, quota } = take(left, claim);
     if (quota !== undefined) {
-      const rivals = claimsAhead.filter(({ takes }) => uses(takes, quota.amounts)).map(named);
+      const rivals = claimsAhead.filter(({ takes }) => uses(takes, quota.amounts)).map(rivalOf);
       const mostReplicas = claim.running + given;
       shares.set(claim.service, { quota: quota.name, mostReplicas, ahead: rivals.slice(0, MOST_NAMES) });
       for (const winner of claimsAhead) addBehind(shares, winner, claim, quota.name);
@@ -93,8 +93,8 @@ const uses = (takes: QuotaAmounts, amounts: QuotaAmounts): boolean =>
 
 function addBehind(shares: Map<string, RoomShare>, winner: RoomClaim, loser: RoomClaim, quota: string): void {
   const known = shares.get(winner.service) ?? { quota, ahead: [] };
-  const behind = [...(known.behind ?? []), named(loser)].slice(0, MOST_NAMES);
+  const behind = [...(known.behind ?? []), rivalOf(loser)].slice(0, MOST_NAMES);
   shares.set(winner.service, { ...known, behind });
 }
 
-const named = ({ application, priority, service }: RoomClaim) => ({ application, service, priority });
+const rivalOf = ({ application, priority, service }: RoomClaim) => ({ application, service, priority });
