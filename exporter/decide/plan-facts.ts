@@ -94,23 +94,23 @@ export class PlanFacts {
     if (room === undefined && !isNew) return [];
     const [application, sizes] = [this.#applicationOf, this.#podSizes];
     sizes.note(namespace, room?.pods ?? []);
-    const others = [...book.entries()].filter((entry) => {
+    const otherNeeds = [...book.entries()].filter((entry) => {
       const { mode, recommendation } = entry;
       const isOther = recommendation.namespace === namespace && recommendation.application !== name;
       return mode === "act" && isOther && isValid(entry);
     });
-    const own: ServiceNeed[] = [];
+    const ownNeeds: ServiceNeed[] = [];
     await inSlices(contexts.values(), (context) => {
-      if (context.wish.namespace === namespace) own.push(needOf(name, context));
+      if (context.wish.namespace === namespace) ownNeeds.push(needOf(name, context));
     });
     const shares: ReadonlyMap<string, RoomShare> =
-      room === undefined ? new Map() : sharesOf(room, [...others, ...own], sizes, application);
+      room === undefined ? new Map() : sharesOf(room, [...otherNeeds, ...ownNeeds], sizes, application);
     const facts = new Map<string, SharedContext>(
       [...shares].map(([service, share]) => [service, { room: share }]),
     );
     const isHeld = (service: string): boolean =>
       !contexts.has(bookKey(namespace, service)) && book.get(namespace, service) !== undefined;
-    const sight = { header, own, others, isHeld, shares, sizes, application };
+    const sight = { header, own: ownNeeds, others: otherNeeds, isHeld, shares, sizes, application };
     const events = isNew ? seeBrownouts(this.#brownouts, sight) : [];
     for (const { service } of events) {
       const brownout = this.#brownouts.of(namespace, service);

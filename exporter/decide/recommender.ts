@@ -109,7 +109,7 @@ export class Recommender {
    * The predictors whose plans are taken, by what they are of: its start, and since when where another one's were taken before, on our
    * monotonic clock.
    */
-  readonly #predictors = new Map<string, Followed>();
+  readonly #predictors = new Map<string, FollowedPredictor>();
   #savedRevision = 0;
   readonly #planFacts: PlanFacts;
 
@@ -186,15 +186,15 @@ export class Recommender {
   /** Applications besides these of which no decision is valid any more. */
   lapsed(others: readonly Place[]): Place[] {
     const nowMs = this.#clock.monotonicMs();
-    const known = new Set(others.map(keyOf));
+    const knownKeys = new Set(others.map(keyOf));
     const lapsed = new Map<string, Place>();
     for (const entry of this.book.entries()) {
       const { application: name, namespace } = entry.recommendation;
       const key = keyOf({ name, namespace });
-      if (known.has(key)) continue;
+      if (knownKeys.has(key)) continue;
       if (!this.isValid(entry, nowMs)) lapsed.set(key, { name, namespace });
       else {
-        known.add(key);
+        knownKeys.add(key);
         lapsed.delete(key);
       }
     }
@@ -281,7 +281,7 @@ export class Recommender {
   }
 
   #take(value: unknown, plan: TakenPlan, draft: PlanDraft): void {
-    const { header, madeMs } = plan;
+    const { header } = plan;
     const wish = readWish(value);
     if ("rejected" in wish) {
       const { namespace, service, reason: problem } = wish.rejected;
@@ -307,13 +307,13 @@ export class Recommender {
     draft.sights.set(service, serviceSight(wish));
     draft.complete &&= wish.observed.complete;
     draft.windowEndMs = Math.max(draft.windowEndMs, wish.inputs.windowEndMs);
-    const before = this.book.get(namespace, service);
-    if (before !== undefined && this.#isNewer(before, header)) return;
-    const past = this.#past(before, plan, scope);
-    const approval = this.#queue?.contextOf(header, wish, before, past.kept?.approval);
+    const entryBefore = this.book.get(namespace, service);
+    if (entryBefore !== undefined && this.#isNewer(entryBefore, header)) return;
+    const past = this.#past(entryBefore, plan, scope);
+    const approval = this.#queue?.contextOf(header, wish, entryBefore, past.kept?.approval);
     const disruptions = draft.disruptions.get(service);
     const context = contextOf(wish, header, past, this.#rules, {
-      ...this.#planFacts.standing(header, wish, before),
+      ...this.#planFacts.standing(header, wish, entryBefore),
       ...(disruptions && { disruptions }),
       ...(approval && { approval }),
     });
@@ -337,19 +337,19 @@ export class Recommender {
   }
 
   /** A decision of the same plan is no start for another one: what it started from itself stands in its place. */
-  #past(before: BookEntry | undefined, { header, madeMs }: TakenPlan, scope: Scope): DecisionPast {
+  #past(entryBefore: BookEntry | undefined, { header, madeMs }: TakenPlan, scope: Scope): DecisionPast {
     const onPlansClock = (monotonicMs: number): number =>
       Math.max(0, Math.round(monotonicMs + header.plannedAtMs - madeMs));
     const takenMs = this.#predictors.get(keyOf(scope))?.takenMs;
-    const kept = this.#kept(before, header);
+    const kept = this.#kept(entryBefore, header);
     const starts = {
       ...(kept && { kept }),
       exporterStartedAtMs: onPlansClock(this.#startedMs),
       ...(takenMs !== undefined && { predictorTakenAtMs: onPlansClock(takenMs) }),
     };
-    if (before === undefined) return starts;
-    const { basis, decidedMs, final, mode } = before;
-    if (isOfPlan(before, header)) {
+    if (entryBefore === undefined) return starts;
+    const { basis, decidedMs, final, mode } = entryBefore;
+    if (isOfPlan(entryBefore, header)) {
       const { periodStart, previous, previousDecidedAtMs: decidedAtMs } = basis;
       if (previous === undefined || decidedAtMs === undefined) return starts;
       return {
@@ -358,7 +358,7 @@ export class Recommender {
       };
     }
     if (decidedMs === undefined) return starts;
-    const period = periodOf(before, decidedMs);
+    const period = periodOf(entryBefore, decidedMs);
     const isWithin = period !== undefined && madeMs - period.sinceMs < CHANGE_PERIOD_MS;
     const periodStart = isWithin
       ? { final: period.final, sinceMs: onPlansClock(period.sinceMs) }
@@ -408,7 +408,7 @@ function periodOf(
 }
 
 /** A predictor whose plans are taken. */
-interface Followed {
+interface FollowedPredictor {
   readonly startedAtMs: number;
   readonly takenMs?: number;
 }

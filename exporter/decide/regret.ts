@@ -29,13 +29,13 @@ const DEFAULT_PRICES = Prices.parse({});
 
 /**
  * A plan and the decisions that were made of it.
- * @param own the application as the exporter reads it
+ * @param configuration the application as the exporter reads it
  * @param isOnly see {@link Look.isOnly}
  */
 export function lookAt(
   header: ReadPlan["header"],
   book: DecisionBook,
-  own: Application | undefined,
+  configuration: Application | undefined,
   isOnly = true,
 ): Look {
   const { application, namespace, plannedAtMs } = header;
@@ -43,10 +43,10 @@ export function lookAt(
     application,
     namespace,
     isOnly,
-    mode: modeOf(header, namespace, own),
+    mode: modeOf(header, namespace, configuration),
     plannedAtMs,
     isMissed: (severityOf(header) ?? 0) > 1,
-    prices: own?.prices ?? DEFAULT_PRICES,
+    prices: configuration?.prices ?? DEFAULT_PRICES,
     recommendations: [...book.entries()]
       .map(({ recommendation }) => recommendation)
       .filter((each) => each.application === application && each.namespace === namespace),

@@ -14,13 +14,13 @@ export const refusalInWords = ({ reason, step }: Pick<Refusal, "step" | "reason"
 export function rowOf(entry: BookEntry, refusal: Refusal | undefined): ServedRow {
   const { namespace, service } = entry.recommendation;
   const { answered, unanswered } = entry;
-  const decided = answered === undefined ? undefined : { ...lifeOf(entry), replicas: answered };
+  const servedDecision = answered === undefined ? undefined : { ...lifeOf(entry), replicas: answered };
   const unknown: Pick<Refusal, "step" | "reason"> | undefined =
     unanswered === undefined ? refusal : { step: "mode", reason: unanswered };
   return {
     namespace,
     service,
-    ...(decided && { decided }),
+    ...(servedDecision && { decided: servedDecision }),
     ...(unknown && { refusal: refusalInWords(unknown) }),
   };
 }
@@ -48,17 +48,17 @@ export function* rowsAfter(
   }
 }
 
-/** @param own in the place of those of the scope */
+/** @param ownRefusals in the place of those of the scope */
 function allRefusals(
-  own: ReadonlyMap<string, Refusal>,
+  ownRefusals: ReadonlyMap<string, Refusal>,
   scope: Scope,
   before: ReadonlyMap<string, ReadonlyMap<string, Refusal>>,
 ): ReadonlyMap<string, Refusal> {
-  const all = new Map<string, Refusal>();
+  const refusalByService = new Map<string, Refusal>();
   for (const [key, refusals] of before) {
     const isKept = key !== keyOf(scope) && key !== keyOf(EVERYTHING);
-    if (isKept) for (const [service, refusal] of refusals) all.set(service, refusal);
+    if (isKept) for (const [service, refusal] of refusals) refusalByService.set(service, refusal);
   }
-  for (const [service, refusal] of own) all.set(service, refusal);
-  return all;
+  for (const [service, refusal] of ownRefusals) refusalByService.set(service, refusal);
+  return refusalByService;
 }

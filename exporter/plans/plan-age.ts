@@ -16,7 +16,7 @@ export interface PlanAgeOptions {
 const OVERDUE_WINDOWS = 2.5;
 const DEFAULT_WINDOW_SECONDS = 60;
 
-interface Seen {
+interface SeenPlan {
   readonly header: Header;
   /** When the plan was made, on our monotonic clock. */
   readonly madeMs: number;
@@ -30,7 +30,7 @@ interface Seen {
  */
 export class PlanAge {
   readonly #options: PlanAgeOptions;
-  #newest: Seen | undefined;
+  #newest: SeenPlan | undefined;
   /** Monotonic time at which the last answer, new or not, was asked for. */
   #answeredMs = Number.NEGATIVE_INFINITY;
 

@@ -9,7 +9,7 @@ const OLDEST_SAMPLE_SECONDS = 75;
 /** A container that appears uses CPU that no request asked for while it starts. ms */
 const YOUNG_MS = 30_000;
 
-interface Known {
+interface KnownContainer {
   readonly sample: ContainerSample;
   /** Since when it is known, on our monotonic clock; undefined: since the first snapshot of its agent. */
   readonly sinceMs: number | undefined;
@@ -18,7 +18,7 @@ interface Known {
 
 interface Heard {
   readonly atMs: number;
-  readonly containers: ReadonlyMap<string, Known>;
+  readonly containers: ReadonlyMap<string, KnownContainer>;
 }
 
 /** What the newest snapshots of all agents say of services. Pure: it is told what was heard, and when. */
@@ -28,7 +28,7 @@ export class AgentReadings {
   /** @param atMs when the agent was asked, on our monotonic clock */
   hear(agent: string, { containers }: Snapshot, atMs: number): void {
     const before = this.heard.get(agent);
-    const known = containers.map((sample): [string, Known] => {
+    const known = containers.map((sample): [string, KnownContainer] => {
       const last = before?.containers.get(sample.id);
       const sinceMs = before === undefined ? undefined : last === undefined ? atMs : last.sinceMs;
       const throttledRatio = throttledBetween(last?.sample, sample) ?? last?.throttledRatio;
@@ -58,7 +58,7 @@ export class AgentReadings {
 
   /** Undefined where no container of the service was read. */
   reading(namespace: string, workloads: readonly WishWorkload[]): ServiceReading | undefined {
-    const read: (Known & { readonly atMs: number })[] = [];
+    const read: (KnownContainer & { readonly atMs: number })[] = [];
     for (const { atMs, containers } of this.heard.values()) {
       for (const known of containers.values()) {
         const { sample, sinceMs } = known;
@@ -86,7 +86,10 @@ export class AgentReadings {
 }
 
 /** Undefined where one of them is not known. */
-function meanOf(read: readonly Known[], of: (known: Known) => number | undefined): number | undefined {
+function meanOf(
+  read: readonly KnownContainer[],
+  of: (known: KnownContainer) => number | undefined,
+): number | undefined {
   let sum = 0;
   for (const known of read) {
     const value = of(known);

@@ -146,7 +146,7 @@ const usable = (actions: StudentActions | undefined): StudentActions | undefined
     ? actions
     : undefined;
 
-interface Asked {
+interface SilentNeed {
   readonly allocation: Allocation;
   /** Replicas that the CPU in use needs, as far as a silence may go. Neither an approval nor a soft ceiling stops growth up to it. */
   readonly needReplicas: number;
@@ -158,7 +158,7 @@ interface Asked {
 
 const MOST_CHARACTERS = 500;
 
-function wishOf({ decidedMs, nowMs, reading, record, student }: SilentService, asked: Asked): Wish {
+function wishOf({ decidedMs, nowMs, reading, record, student }: SilentService, asked: SilentNeed): Wish {
   const { allocation, planned, reasons } = asked;
   const { wish } = record;
   const offsetMs = record.decidedAtMs - decidedMs;
@@ -193,7 +193,7 @@ function wishOf({ decidedMs, nowMs, reading, record, student }: SilentService, a
 
 /** The numbers that decided, and what the next decision of the silence needs to know of the plan. */
 function evidenceOf(
-  { actions, inputs = [], needReplicas, planned }: Asked,
+  { actions, inputs = [], needReplicas, planned }: SilentNeed,
   {
     nowMs,
     offsetMs,

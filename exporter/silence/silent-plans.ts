@@ -38,13 +38,13 @@ export interface SilentPlan {
 const KEEP_MS = 15_000;
 
 /** A decision in force, read back. */
-export interface Known {
+export interface KnownDecision {
   readonly record: DecisionRecord;
   readonly decidedMs: number;
   readonly planned: ReturnType<typeof plannedOf>;
 }
 
-interface Decided {
+interface SilentWish {
   readonly wish: Wish;
   /** Id of the decision that it was made from. */
   readonly after: string;
@@ -66,7 +66,7 @@ export class SilentPlans {
    * @param silentSinceMs of an application; undefined: it is not silent
    */
   *plans(
-    all: readonly Known[],
+    all: readonly KnownDecision[],
     silentSinceMs: (application: Pick<ReadService, "application" | "namespace">) => number | undefined,
     nowMs: number,
   ): Generator<SilentPlan> {
@@ -81,7 +81,7 @@ export class SilentPlans {
       if (limitMs === undefined || newestMs >= limitMs) continue;
       this.sequence += 1;
       const { context, decidedAtMs } = first.record;
-      const decided = known.flatMap((each): Decided[] => {
+      const decided = known.flatMap((each): SilentWish[] => {
         const wish = this.wishOf(each, nowMs);
         return wish === undefined ? [] : [{ wish, after: each.record.id }];
       });
@@ -102,13 +102,13 @@ export class SilentPlans {
     }
   }
 
-  private *stillWanted(decided: readonly Decided[]): Generator<Wish> {
+  private *stillWanted(decided: readonly SilentWish[]): Generator<Wish> {
     for (const { after, wish } of decided) {
       if (this.sources.inForce(wish.namespace, wish.service) === after) yield wish;
     }
   }
 
-  private wishOf({ decidedMs, planned, record }: Known, nowMs: number): Wish | undefined {
+  private wishOf({ decidedMs, planned, record }: KnownDecision, nowMs: number): Wish | undefined {
     const { application, namespace, service, wish } = record;
     const asked: ReadService = { application, namespace, service, workloads: wish.workloads ?? [] };
     const reading = this.sources.reading(asked);
@@ -127,7 +127,7 @@ export class SilentPlans {
     return isDue ? decided : undefined;
   }
 
-  private forgetLoadsBut(all: readonly Known[]): void {
+  private forgetLoadsBut(all: readonly KnownDecision[]): void {
     const keys = new Set(all.map(({ record: { namespace, service } }) => bookKey(namespace, service)));
     for (const key of this.loads.keys()) if (!keys.has(key)) this.loads.delete(key);
   }
@@ -151,7 +151,7 @@ export class SilentPlans {
 }
 
 /** Reads decisions back one by one, so that a caller with thousands can pause between two. */
-export function* knownOf(entries: Iterable<BookEntry>): Generator<Known> {
+export function* knownOf(entries: Iterable<BookEntry>): Generator<KnownDecision> {
   for (const { decidedMs, json } of entries) {
     if (decidedMs === undefined) continue;
     const record = JSON.parse(json) as DecisionRecord;

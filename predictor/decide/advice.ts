@@ -29,21 +29,21 @@ export function withSizes({ context, observations }: Facts, { policy, targets }:
  * which the models expect the least cost, else what its use takes at the target utilisation; the most of the last hours counts.
  * Memory: the peaks of days. A size that the decision may move and left alone is advised as it is.
  */
-function adviceOf(one: Observation, target: Target, context: DecisionContext): Advice {
-  const cpuCores = advisedCores(one, target, context);
-  const memoryBytes = advisedBytes(one, target, context);
-  const { cpu, memory } = one.spec;
+function adviceOf(observation: Observation, target: Target, context: DecisionContext): Advice {
+  const cpuCores = advisedCores(observation, target, context);
+  const memoryBytes = advisedBytes(observation, target, context);
+  const { cpu, memory } = observation.spec;
   return {
     size: {
       ...(target.cpuCores === undefined &&
         cpuCores !== undefined && {
-          cpuCores: isLeftAlone(one, target, "cpu")
+          cpuCores: isLeftAlone(observation, target, "cpu")
             ? cpuCores
             : Math.max(cpu.minCores, Math.min(inTwoDigits(cpuCores), cpu.maxCores)),
         }),
       ...(target.memoryBytes === undefined &&
         memoryBytes !== undefined && {
-          memoryBytes: isLeftAlone(one, target, "memory")
+          memoryBytes: isLeftAlone(observation, target, "memory")
             ? memoryBytes
             : Math.max(memory.minBytes, Math.min(inTwoDigits(memoryBytes), memory.maxBytes)),
         }),

@@ -19,7 +19,7 @@ export interface LevelOutcome {
 }
 
 /** What the models have learnt, once for all levels. */
-export interface Learned {
+export interface LearntModels {
   readonly window: CostWindow;
   readonly memory: CostMemory;
 }
@@ -39,5 +39,5 @@ export interface LevelDecision {
 export interface Level {
   /** The operator's choices under which it takes part. */
   readonly choices: readonly PolicyChoice[];
-  decide(facts: Facts, learned: Learned | undefined): LevelOutcome;
+  decide(facts: Facts, learned: LearntModels | undefined): LevelOutcome;
 }

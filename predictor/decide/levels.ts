@@ -11,7 +11,7 @@ import { namedServices } from "./facts/reasons.ts";
 import type { Target } from "./facts/target.ts";
 import { cpuGap, latencyGap } from "./window-facts.ts";
 import type { Facts } from "./window-facts.ts";
-import type { Learned, Level, LevelDecision } from "./level.ts";
+import type { LearntModels, Level, LevelDecision } from "./level.ts";
 
 const CHOSEN = { code: "static-policy" } as const;
 
@@ -99,7 +99,7 @@ const HOLD: Level = {
 export const LEVELS: readonly Level[] = [STATIC, COST, QUEUE, REACTIVE, HOLD];
 
 /** What a window has taught, where a level decides by it and the latency of users' requests is known. */
-export function learnFrom(facts: Facts): Learned | undefined {
+export function learnFrom(facts: Facts): LearntModels | undefined {
   if (!COST.choices.includes(facts.inputs.choice) || latencyGap(facts).length > 0) return undefined;
   const { context, inputs, models, observations, verdict } = facts;
   const residuals = residualsInUse(inputs.profiles ?? [], models);
@@ -115,7 +115,7 @@ interface Ascent {
 }
 
 /** Asks the levels in their order; the first that can decide does. */
-export function climb(facts: Facts, learned: Learned | undefined): Ascent {
+export function climb(facts: Facts, learned: LearntModels | undefined): Ascent {
   const passed: Reason[] = [];
   for (const level of LEVELS) {
     if (!level.choices.includes(facts.inputs.choice)) continue;

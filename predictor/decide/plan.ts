@@ -10,7 +10,7 @@ import type { Targets } from "./facts/target.ts";
 import { flowFacts, toWish } from "./wish.ts";
 
 /** What was decided, and by which level. */
-export interface Decided {
+export interface PolicyOutcome {
   readonly policy: PolicyName;
   readonly reasons: readonly Reason[];
   readonly course: Course;
@@ -23,7 +23,7 @@ const MOST_CHARACTERS = 500;
 /** The decision as it is published. */
 export function planOf(
   { context, inputs, observations, verdict }: Facts,
-  { course, policy, reasons, targets }: Decided,
+  { course, policy, reasons, targets }: PolicyOutcome,
 ): DecidedPlan {
   const { application, nowMs, windowSet } = context;
   const { surgeRatio } = inputs;

@@ -29,16 +29,16 @@ function rememberedFlows(
   const measured = userFlows(windowSet.flows, application).held.map(({ flow }) => flow);
   const names = new Set(measured.map(({ flow }) => flow));
   const unseen = changed.size > 0 ? [] : (state.flows ?? []).filter(({ flow }) => !names.has(flow));
-  const before = new Map(state.flows?.map(({ flow, latencies }) => [flow, latencies]));
-  const seen = measured
+  const latenciesBefore = new Map(state.flows?.map(({ flow, latencies }) => [flow, latencies]));
+  const pooledFlows = measured
     .filter(({ latency, services }) => {
       return latency.count < settings.minimumCalls && !services.some((service) => changed.has(service));
     })
     .map(({ errorRatio, flow, latency }) => ({
       flow,
-      latencies: [{ ...latency, errorRatio, endMs: windowSet.endMs }, ...(before.get(flow) ?? [])],
+      latencies: [{ ...latency, errorRatio, endMs: windowSet.endMs }, ...(latenciesBefore.get(flow) ?? [])],
     }));
-  const flows = [...seen, ...unseen]
+  const flows = [...pooledFlows, ...unseen]
     .map(({ flow, latencies }) => ({ flow, latencies: latencies.filter(({ endMs }) => endMs > oldestMs) }))
     .filter(({ latencies }) => latencies.length > 0)
     .slice(0, MOST_FLOWS);
@@ -56,13 +56,17 @@ function isChanged({ baseReplicas, container }: Observation, target: Target | un
   return target.replicas !== baseReplicas || cores !== container?.cpuCores;
 }
 
-interface Seen {
+interface SeenWindow {
   readonly context: DecisionContext;
   readonly observations: readonly Observation[];
 }
 
 /** The state after a decision. Services that are no longer observed are forgotten. */
-export function remember({ context, observations }: Seen, targets: Targets, course: Course): PolicyState {
+export function remember(
+  { context, observations }: SeenWindow,
+  targets: Targets,
+  course: Course,
+): PolicyState {
   const { application, windowSet } = context;
   const services = observations.flatMap((observation) => {
     const target = targets.get(observation.service);

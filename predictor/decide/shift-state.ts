@@ -10,24 +10,24 @@ const DAY_MS = 86_400_000;
  */
 export function shiftState(state: PolicyState, stepMs: number): PolicyState {
   const { cost, flows, futile, services, shrunkAtMs, windowEndMs } = state;
-  const at = (ms: number): number => Math.max(0, ms + stepMs);
+  const shifted = (ms: number): number => Math.max(0, ms + stepMs);
   return {
     ...state,
-    ...(windowEndMs !== undefined && { windowEndMs: at(windowEndMs) }),
-    ...(shrunkAtMs !== undefined && { shrunkAtMs: at(shrunkAtMs) }),
-    ...(futile && { futile: { ...futile, untilMs: at(futile.untilMs) } }),
-    ...(cost && { cost: shiftMemory(cost, at) }),
+    ...(windowEndMs !== undefined && { windowEndMs: shifted(windowEndMs) }),
+    ...(shrunkAtMs !== undefined && { shrunkAtMs: shifted(shrunkAtMs) }),
+    ...(futile && { futile: { ...futile, untilMs: shifted(futile.untilMs) } }),
+    ...(cost && { cost: shiftMemory(cost, shifted) }),
     ...(flows && {
       flows: flows.map(({ flow, latencies }) => ({
         flow,
-        latencies: latencies.map((latency) => Object.assign({}, latency, { endMs: at(latency.endMs) })),
+        latencies: latencies.map((latency) => Object.assign({}, latency, { endMs: shifted(latency.endMs) })),
       })),
     }),
     services: services.map((memory) => {
       const { cpuUnmovedSinceMs: since, memoryPeaks, seenAtMs } = memory;
       return Object.assign({}, memory, {
-        seenAtMs: at(seenAtMs),
-        ...(since !== undefined && { cpuUnmovedSinceMs: at(since) }),
+        seenAtMs: shifted(seenAtMs),
+        ...(since !== undefined && { cpuUnmovedSinceMs: shifted(since) }),
         ...(memoryPeaks && { memoryPeaks: shiftedPeaks(memoryPeaks, Math.round(stepMs / DAY_MS)) }),
       });
     }),

@@ -1,10 +1,10 @@
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import type { z } from "zod";
 import { CostMemory } from "./cost/learn/state.ts";
-import { POLICY_STATE_SCHEMA, Remembered } from "./facts/state.ts";
+import { POLICY_STATE_SCHEMA, RememberedState } from "./facts/state.ts";
 
 /** Everything the policies carry from one window to the next; kept on disk. */
-export const PolicyState = Remembered.extend({ cost: CostMemory.optional() });
+export const PolicyState = RememberedState.extend({ cost: CostMemory.optional() });
 export type PolicyState = z.infer<typeof PolicyState>;
 
 export function emptyState(application: string, namespace: string): PolicyState {

@@ -2,7 +2,7 @@ import type { Pod, PodContainer } from "@tradewind/kubernetes/objects/pod.ts";
 import { mainContainer } from "@tradewind/kubernetes/workloads/main-container.ts";
 import { containerSize } from "../sizing/container-size.ts";
 import { RESOURCE_NAMES, SIZED } from "../sizing/size-history.ts";
-import type { ContainerSize, Sized } from "../sizing/size-history.ts";
+import type { ContainerSize, SizedResource } from "../sizing/size-history.ts";
 
 import { differing, resourcesFor } from "./resources-for.ts";
 import type { ContainerResources } from "./resources-for.ts";
@@ -79,7 +79,7 @@ export function judge(inputs: ResizeInputs): Judgement {
 }
 
 function judgeSize({ memory, pod, scalePoints, settled }: ResizeInputs, container: PodContainer): Judgement {
-  const movable: Partial<Record<Sized, number>> = {};
+  const movable: Partial<Record<SizedResource, number>> = {};
   for (const resource of SIZED) {
     const called = RESOURCE_NAMES[resource];
     const wished = settled[resource];
@@ -100,7 +100,9 @@ function held(
   memory: ResizeMemory | undefined,
 ): ContainerResources {
   const differ = (had: ContainerSize, asked: ContainerSize): ContainerSize =>
-    Object.fromEntries(Object.entries(had).filter(([resource, value]) => value !== asked[resource as Sized]));
+    Object.fromEntries(
+      Object.entries(had).filter(([resource, value]) => value !== asked[resource as SizedResource]),
+    );
   const hadLimits = { ...memory?.before.limits, ...limitsInForce };
   const hadRequests = { ...memory?.before.requests, ...allocated };
   return { requests: differ(hadRequests, requests), limits: differ(hadLimits, limits) };

@@ -2,7 +2,7 @@ import type { Pod, PodContainer } from "@tradewind/kubernetes/objects/pod.ts";
 import { limitOf } from "../sizing/container-size.ts";
 import { BELOW_LIMIT } from "../sizing/quality-of-service.ts";
 import { SIZED } from "../sizing/size-history.ts";
-import type { ContainerSize, Sized } from "../sizing/size-history.ts";
+import type { ContainerSize, SizedResource } from "../sizing/size-history.ts";
 
 /** Requests and limits of a container; absent parts are left as they are. */
 export interface ContainerResources {
@@ -11,7 +11,7 @@ export interface ContainerResources {
 }
 
 /** The least by which Kubernetes' quantities are told apart here: a thousandth of a core, a mebibyte. */
-const UNIT: Readonly<Record<Sized, number>> = { cpuCores: 0.001, memoryBytes: 2 ** 20 };
+const UNIT: Readonly<Record<SizedResource, number>> = { cpuCores: 0.001, memoryBytes: 2 ** 20 };
 
 /**
  * What a container's requests and limits become for a size, so that its pod keeps its QoS class.
@@ -29,8 +29,8 @@ export function resourcesFor(
 ): ContainerResources | { readonly reason: string } {
   if (qosClass === "BestEffort")
     return { reason: "its pods have no requests (BestEffort); give them one first" };
-  const requests: Partial<Record<Sized, number>> = {};
-  const limits: Partial<Record<Sized, number>> = {};
+  const requests: Partial<Record<SizedResource, number>> = {};
+  const limits: Partial<Record<SizedResource, number>> = {};
   for (const resource of SIZED) {
     const wished = size[resource];
     if (wished === undefined) continue;

@@ -11,7 +11,7 @@ import type { SceneApplication } from "./part.ts";
 type Place = NonNullable<SceneApplication["place"]>;
 
 /** Configurations as far as they are known without a predictor. */
-export interface Configured {
+export interface KnownConfigurations {
   /** Resources that are named one by one. */
   readonly places: readonly Place[];
   readonly application: (namespace: string, name: string) => Application | undefined;
@@ -24,7 +24,7 @@ export function sceneApplications(
   recommender: Recommender,
   statuses: readonly ApplicationStatus[],
   clock: Clock,
-  { application, places, reading }: Configured,
+  { application, places, reading }: KnownConfigurations,
 ): readonly SceneApplication[] {
   const all = recommendationList(recommender, statuses, clock);
   const ratioOf = (place: Place): number | undefined => {

@@ -1,16 +1,19 @@
 import type { PodContainer } from "@tradewind/kubernetes/objects/pod.ts";
 import { SIZED } from "./size-history.ts";
-import type { ContainerSize, Sized } from "./size-history.ts";
+import type { ContainerSize, SizedResource } from "./size-history.ts";
 
 /** Undefined where there is none; Kubernetes takes a limit of 0 for none. */
-export function limitOf({ limits }: Pick<PodContainer, "limits">, resource: Sized): number | undefined {
+export function limitOf(
+  { limits }: Pick<PodContainer, "limits">,
+  resource: SizedResource,
+): number | undefined {
   const limit = limits[resource];
   return limit === 0 ? undefined : limit;
 }
 
 /** What a container may use: its limit, else its request. The sizes of plans are of this. */
 export function containerSize(container: PodContainer): ContainerSize {
-  const size: Partial<Record<Sized, number>> = {};
+  const size: Partial<Record<SizedResource, number>> = {};
   for (const resource of SIZED) {
     const value = limitOf(container, resource) ?? container.requests[resource];
     if (value !== undefined) size[resource] = value;
@@ -24,7 +27,7 @@ export function containerSize(container: PodContainer): ContainerSize {
  */
 export function requestFor(
   container: PodContainer,
-  resource: Sized,
+  resource: SizedResource,
   size: number,
   limitsFollow: boolean,
 ): number {
@@ -37,7 +40,7 @@ export function requestFor(
  * must be of this: a limit that is held as a request doubles both where limits follow.
  */
 export function requestedSize(container: PodContainer, limitsFollow: boolean): ContainerSize {
-  const size: Partial<Record<Sized, number>> = {};
+  const size: Partial<Record<SizedResource, number>> = {};
   for (const resource of SIZED) {
     const { [resource]: request = limitOf(container, resource) } = container.requests;
     const value = followedLimit(container, resource, limitsFollow)?.limit ?? request;
@@ -48,7 +51,7 @@ export function requestedSize(container: PodContainer, limitsFollow: boolean): C
 
 function followedLimit(
   container: PodContainer,
-  resource: Sized,
+  resource: SizedResource,
   limitsFollow: boolean,
 ): { readonly limit: number; readonly request: number } | undefined {
   const limit = limitOf(container, resource);

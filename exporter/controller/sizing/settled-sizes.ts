@@ -1,6 +1,6 @@
 import type { RecommendationList, ServedRecommendation } from "@tradewind/core/contract/recommendation.ts";
 import { RESOURCE_NAMES, SIZED, SizeHistory } from "./size-history.ts";
-import type { ContainerSize, Sized } from "./size-history.ts";
+import type { ContainerSize, SizedResource } from "./size-history.ts";
 
 /** Decisions of less confidence are shown, but running pods are not changed for them. */
 const MIN_CONFIDENCE = 0.5;
@@ -29,7 +29,7 @@ export class SettledSizes {
   /** @param running sizes of the service's containers now */
   settled(served: ServedRecommendation, running: readonly ContainerSize[], nowMs: number): ContainerSize {
     const history = this.histories.get(keyOf(served))?.history;
-    const size: Partial<Record<Sized, number>> = {};
+    const size: Partial<Record<SizedResource, number>> = {};
     for (const resource of SIZED) {
       const all = running.flatMap((each) => each[resource] ?? []);
       const largest = all.length === 0 ? undefined : Math.max(...all);
@@ -53,7 +53,7 @@ export function countedOn(
   { advised = [] }: Pick<ServedRecommendation, "advised">,
 ): ContainerSize {
   return Object.fromEntries(
-    Object.entries(size).filter(([resource]) => !advised.includes(RESOURCE_NAMES[resource as Sized])),
+    Object.entries(size).filter(([resource]) => !advised.includes(RESOURCE_NAMES[resource as SizedResource])),
   );
 }
 

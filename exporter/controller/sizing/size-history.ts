@@ -1,15 +1,15 @@
 /** Resources of a container that Tradewind sizes. */
 export const SIZED = ["cpuCores", "memoryBytes"] as const;
-export type Sized = (typeof SIZED)[number];
+export type SizedResource = (typeof SIZED)[number];
 
 /** What Kubernetes calls them. */
-export const RESOURCE_NAMES: Readonly<Record<Sized, "cpu" | "memory">> = {
+export const RESOURCE_NAMES: Readonly<Record<SizedResource, "cpu" | "memory">> = {
   cpuCores: "cpu",
   memoryBytes: "memory",
 };
 
 /** What a container is given, or should be. */
-export type ContainerSize = Readonly<Partial<Record<Sized, number>>>;
+export type ContainerSize = Readonly<Partial<Record<SizedResource, number>>>;
 
 interface Point {
   readonly atMs: number;
@@ -17,10 +17,13 @@ interface Point {
 }
 
 /** How long the recommendation must have been lower before a container is made smaller, s. */
-export const SHRINK_AFTER_SECONDS: Readonly<Record<Sized, number>> = { cpuCores: 300, memoryBytes: 3_600 };
+export const SHRINK_AFTER_SECONDS: Readonly<Record<SizedResource, number>> = {
+  cpuCores: 300,
+  memoryBytes: 3_600,
+};
 
 /** How long it must have watched before anything is made smaller, s. */
-export const WATCHED_SECONDS: Readonly<Record<Sized, number>> = { cpuCores: 600, memoryBytes: 3_600 };
+export const WATCHED_SECONDS: Readonly<Record<SizedResource, number>> = { cpuCores: 600, memoryBytes: 3_600 };
 
 /** A plan every few seconds adds nothing: one point per quarter of a minute is kept. */
 const MIN_GAP_MS = 15_000;
@@ -52,7 +55,7 @@ export class SizeHistory {
    * The size to give now; undefined when none was recommended.
    * @param running what containers have now, the largest
    */
-  settled(resource: Sized, running: number | undefined, nowMs: number): number | undefined {
+  settled(resource: SizedResource, running: number | undefined, nowMs: number): number | undefined {
     const newest = this.points.at(-1)?.size[resource];
     if (newest === undefined) return undefined;
     const afterMs = SHRINK_AFTER_SECONDS[resource] * 1e3;
@@ -67,7 +70,7 @@ export class SizeHistory {
 }
 
 function larger(a: ContainerSize, b: ContainerSize): ContainerSize {
-  const size: Partial<Record<Sized, number>> = {};
+  const size: Partial<Record<SizedResource, number>> = {};
   for (const resource of SIZED) {
     const values = [a[resource], b[resource]].filter((value) => value !== undefined);
     if (values.length > 0) size[resource] = Math.max(...values);

@@ -7,7 +7,7 @@ import type { ReadPlan } from "../../plans/read-plan.ts";
 import { nameProblem } from "./shared-names.ts";
 
 /** What conditions are judged by. */
-export interface Judged {
+export interface ConditionFacts {
   readonly list: RecommendationList;
   readonly header: ReadPlan["header"] | undefined;
   /** What is wrong with the newest configuration of the application. */
@@ -29,7 +29,7 @@ const DEFAULT_WINDOW_SECONDS = 60;
 /** One rule for each condition, in the order in which they are listed. */
 export const CONDITIONS: readonly {
   readonly type: ConditionType;
-  readonly judge: (judged: Judged) => Verdict;
+  readonly judge: (judged: ConditionFacts) => Verdict;
 }[] = [
   { type: "Ready", judge: ready },
   { type: "Acting", judge: acting },
@@ -38,7 +38,7 @@ export const CONDITIONS: readonly {
   { type: "Constrained", judge: constrained },
 ];
 
-function ready({ header, list, problem }: Judged): Verdict {
+function ready({ header, list, problem }: ConditionFacts): Verdict {
   const { predictor, recommendations } = list;
   if (problem !== undefined) return no("Invalid", problem);
   if (header === undefined) {
@@ -58,7 +58,7 @@ function ready({ header, list, problem }: Judged): Verdict {
 }
 
 /** The mode, as a condition: its reason names it. */
-function acting({ contested = [], header, paused = [] }: Judged): Verdict {
+function acting({ contested = [], header, paused = [] }: ConditionFacts): Verdict {
   if (header === undefined) return unknown("NoPlan", "no plan is handled yet");
   const doesNot = "are not carried out; set mode to act to scale";
   if (header.mode === "observe")
@@ -76,7 +76,7 @@ function acting({ contested = [], header, paused = [] }: Judged): Verdict {
     : yes("Act", "recommendations are carried out");
 }
 
-function objectiveMet({ header, list }: Judged): Verdict {
+function objectiveMet({ header, list }: ConditionFacts): Verdict {
   const { measuredLatencySeconds: measured, objective } = list;
   if (header === undefined || objective === undefined || measured === undefined) {
     const nothing = "no request was measured in the last window";
@@ -100,7 +100,7 @@ function causeOf({ cause }: ReadPlan["header"]): string {
     : `; most likely cause: '${cause.service}' (${cause.type}), 'tradewind explain' says why`;
 }
 
-function dataComplete({ header, list, sharedNames }: Judged): Verdict {
+function dataComplete({ header, list, sharedNames }: ConditionFacts): Verdict {
   const names = nameProblem(sharedNames);
   if (names !== undefined) return no(names.reason, names.message);
   if (header?.complete === false) {
@@ -117,7 +117,7 @@ function notSeen({ missing = [] }: ReadPlan["header"]): string {
   return missing.length === 0 ? "a part of the traffic was not seen" : missing.join("; ");
 }
 
-function constrained({ list }: Judged): Verdict {
+function constrained({ list }: ConditionFacts): Verdict {
   const limited = list.recommendations
     .filter(
       ({ guard, replicas, wished }) =>

@@ -21,7 +21,7 @@ export interface StatusPartOptions {
   readonly onWrite: (result: "written" | "failed") => void;
 }
 
-interface Written {
+interface WrittenStatus {
   readonly text: string;
   readonly material: string;
   readonly ms: number;
@@ -32,7 +32,7 @@ export class StatusPart implements LeaderPart {
   readonly name = "status";
   private readonly options: StatusPartOptions;
   /** By uid of the resource. */
-  private readonly written = new Map<string, Written>();
+  private readonly written = new Map<string, WrittenStatus>();
   private readonly problems = new Map<string, string>();
 
   constructor(options: StatusPartOptions) {

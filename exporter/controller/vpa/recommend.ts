@@ -4,7 +4,7 @@ import { mainContainer } from "@tradewind/kubernetes/workloads/main-container.ts
 import { keepingClass } from "../sizing/quality-of-service.ts";
 import { containerSize, requestedSize, requestFor } from "../sizing/container-size.ts";
 import { RESOURCE_NAMES, SIZED } from "../sizing/size-history.ts";
-import type { ContainerSize, Sized } from "../sizing/size-history.ts";
+import type { ContainerSize, SizedResource } from "../sizing/size-history.ts";
 import { capped, steer } from "./steer.ts";
 import type { Steering } from "./steer.ts";
 
@@ -29,7 +29,7 @@ export interface VpaInputs {
 /** What is recommended for one container, by resource. */
 export interface ContainerAdvice {
   readonly containerName: string;
-  readonly resources: Readonly<Partial<Record<Sized, Steering & { readonly uncapped: number }>>>;
+  readonly resources: Readonly<Partial<Record<SizedResource, Steering & { readonly uncapped: number }>>>;
 }
 
 export type VpaAdvice =
@@ -79,7 +79,7 @@ function adviseResources(
   const { act, advised, decided, pods, scalePoints, vpa, workload } = inputs;
   const stored = vpa.recommendations.find(({ containerName }) => containerName === container.name);
   const controlled = policy?.controlledResources ?? Object.values(RESOURCE_NAMES);
-  const resources: Partial<Record<Sized, Steering & { uncapped: number }>> = {};
+  const resources: Partial<Record<SizedResource, Steering & { uncapped: number }>> = {};
   for (const resource of SIZED) {
     const called = RESOURCE_NAMES[resource];
     const size = settled[resource];
@@ -99,7 +99,7 @@ function adviseResources(
 /** Large advice in a VPA that would give it to new pods, where large changes wait for a person. */
 function isForPerson(
   { advised, approvalRatio, pods, vpa, workload }: VpaInputs,
-  resource: Sized,
+  resource: SizedResource,
   size: number | undefined,
 ): boolean {
   if (approvalRatio === undefined || size === undefined || vpa.updateMode === "Off") return false;

@@ -2,7 +2,7 @@ import { formatCores, formatMemory, utcSeconds } from "@tradewind/core/values/am
 import { parseQuantity } from "@tradewind/kubernetes/objects/quantity.ts";
 import type { VerticalPodAutoscaler, VpaCondition } from "@tradewind/kubernetes/objects/vpa.ts";
 import { SIZED } from "../sizing/size-history.ts";
-import type { Sized } from "../sizing/size-history.ts";
+import type { SizedResource } from "../sizing/size-history.ts";
 import type { ContainerAdvice, VpaAdvice } from "./recommend.ts";
 import type { Steering } from "./steer.ts";
 
@@ -28,13 +28,13 @@ export interface VpaStatus {
   }[];
 }
 
-const KEYS: Readonly<Record<Sized, string>> = { cpuCores: "cpu", memoryBytes: "memory" };
+const KEYS: Readonly<Record<SizedResource, string>> = { cpuCores: "cpu", memoryBytes: "memory" };
 /** Lower bounds are rounded down and the rest up, so that rounding never puts the target outside of its bounds. */
-const FLOORS: Readonly<Record<Sized, (value: number) => string>> = {
+const FLOORS: Readonly<Record<SizedResource, (value: number) => string>> = {
   cpuCores: (cores) => `${Math.max(0, Math.floor(cores * 1_000 + 1e-6))}m`,
   memoryBytes: (bytes) => `${Math.max(0, Math.floor(bytes / 2 ** 20 + 1e-6))}Mi`,
 };
-const CEILINGS: Readonly<Record<Sized, (value: number) => string>> = {
+const CEILINGS: Readonly<Record<SizedResource, (value: number) => string>> = {
   cpuCores: formatCores,
   memoryBytes: formatMemory,
 };
@@ -75,7 +75,7 @@ export function vpaStatus(
 function fresh({ containerName, resources }: ContainerAdvice): NonNullable<VpaStatus["recommendation"]> {
   const quantities = (
     of: (steering: Steering & { readonly uncapped: number }) => number,
-    format: Readonly<Record<Sized, (value: number) => string>>,
+    format: Readonly<Record<SizedResource, (value: number) => string>>,
   ): Quantities => {
     const list: Quantities = {};
     for (const resource of SIZED) {

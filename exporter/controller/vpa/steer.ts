@@ -1,4 +1,4 @@
-import type { ContainerSize, Sized } from "../sizing/size-history.ts";
+import type { ContainerSize, SizedResource } from "../sizing/size-history.ts";
 
 /** A target is moved only when it is off by more than this: smaller moves are not worth a change of running pods. */
 const DEAD_BAND = 0.1;
@@ -40,7 +40,7 @@ export function steer(
 /** Brings all three inside what the VPA allows. */
 export function capped(
   steering: Steering,
-  resource: Sized,
+  resource: SizedResource,
   minAllowed: ContainerSize,
   maxAllowed: ContainerSize,
 ): Steering {

@@ -43,7 +43,7 @@ export type LearnedHeader = Pick<Plan, "application" | "namespace" | "plannedAtM
 type Place = Pick<Change, "application" | "namespace">;
 
 /** A change as it is now, and the audit event of how it became so. */
-interface Happened {
+interface ChangeStep {
   readonly change: Change;
   readonly event: AuditEvent;
 }
@@ -68,7 +68,7 @@ export class ChangeQueue {
   /** What is written depends on what was written before. */
   readonly #turns = new Turns();
   /** What the disk has not taken yet, the oldest first. */
-  #unwritten: readonly Happened[] = [];
+  #unwritten: readonly ChangeStep[] = [];
   readonly #write: WriteChanges;
   readonly #application: (namespace: string, name: string) => Application | undefined;
 
@@ -95,37 +95,37 @@ export class ChangeQueue {
   contextOf(
     header: PlanHeader,
     { namespace, observed, service }: Wish,
-    before: BookEntry | undefined,
+    entryBefore: BookEntry | undefined,
     kept?: ApprovalContext,
   ): ApprovalContext | undefined {
     const { application: name, plannedAtMs } = header;
     const own = this.#application(namespace, name);
-    const approval = own === undefined ? kept && settingsOf(kept, before) : own.approval;
-    const isAgain = before !== undefined && isOfPlan(before, header);
-    const [again, last] = isAgain ? [before.basis.approval, undefined] : [undefined, before];
+    const approval = own === undefined ? kept && settingsOf(kept, entryBefore) : own.approval;
+    const isAgain = entryBefore !== undefined && isOfPlan(entryBefore, header);
+    const [samePlan, last] = isAgain ? [entryBefore.basis.approval, undefined] : [undefined, entryBefore];
     const inForce = last?.mode === "act" ? last.final : undefined;
     const running = runningOf(observed);
-    const replicas = again?.reference.replicas ?? inForce?.replicas ?? running.replicas;
+    const replicas = samePlan?.reference.replicas ?? inForce?.replicas ?? running.replicas;
     if (approval === undefined || replicas === undefined) return undefined;
     const openMs = approval.expiresMinutes * MINUTE_MS;
     const key = bookKey(namespace, service);
     return {
       replicasRatio: approval.replicasRatio,
       containerRatio: approval.containerRatio,
-      reference: again?.reference ?? {
+      reference: samePlan?.reference ?? {
         ...running,
         ...inForce,
         replicas,
         ...this.#moves.inForceAt(key, plannedAtMs - openMs),
       },
       expiresMs: plannedAtMs + openMs,
-      severityBefore: again?.severityBefore ?? last?.severity ?? 0,
+      severityBefore: samePlan?.severityBefore ?? last?.severity ?? 0,
       changes: this.list()
         .filter((each) => each.kind === "size")
         .filter((each) => bookKey(each.namespace, each.service) === key)
         .flatMap((each) => {
           // One that the same plan carried out is carried out by it.
-          const carriedOut = each.state === "executed" && again?.changes.find(({ id }) => id === each.id);
+          const carriedOut = each.state === "executed" && samePlan?.changes.find(({ id }) => id === each.id);
           return carriedOut || (counts(each, plannedAtMs) ? openPart(each) : []);
         })
         .slice(0, 32),
@@ -145,14 +145,16 @@ export class ChangeQueue {
    */
   async takeLearned({ application, learnedCalendars, namespace, plannedAtMs }: LearnedHeader): Promise<void> {
     if (learnedCalendars === undefined) return;
-    const known = new Map(this.#learned(namespace, application).map((each) => [each.calendar.name, each]));
-    const named = new Set(learnedCalendars.map(({ calendar }) => calendar.name));
+    const learnedByName = new Map(
+      this.#learned(namespace, application).map((each) => [each.calendar.name, each]),
+    );
+    const namedCalendars = new Set(learnedCalendars.map(({ calendar }) => calendar.name));
     const isOver = ({ proposedAtMs, state }: Change): boolean =>
       state === "withdrawn" || plannedAtMs - proposedAtMs > CALENDAR_AGAIN_MS;
     const fresh = learnedCalendars
       .filter(({ calendar: { floor, name }, usualReplicas }) => {
         if ((floor?.replicas ?? 0) < usualReplicas + LEAST_MORE) return false;
-        const last = known.get(name);
+        const last = learnedByName.get(name);
         return last === undefined || (!isOpen(last, plannedAtMs) && isOver(last));
       })
       .map((each): Change => {
@@ -161,8 +163,8 @@ export class ChangeQueue {
         const times = { proposedAtMs: plannedAtMs, expiresMs: plannedAtMs + CALENDAR_OPEN_MS };
         return Object.assign(of, each, times);
       });
-    const gone = [...known.values()]
-      .filter((each) => isOpen(each, plannedAtMs) && this.#isUnnamed(each, named, plannedAtMs))
+    const gone = [...learnedByName.values()]
+      .filter((each) => isOpen(each, plannedAtMs) && this.#isUnnamed(each, namedCalendars, plannedAtMs))
       .map((each): Change => Object.assign({}, each, { state: "withdrawn" as const }));
     await this.#keep([...fresh, ...gone], plannedAtMs);
   }
@@ -199,7 +201,7 @@ export class ChangeQueue {
     { approved, refused }: Annotated,
     nowMs: number,
   ): Promise<void> {
-    const decided = (ids: readonly string[], state: "approved" | "refused"): Change[] =>
+    const decidedChanges = (ids: readonly string[], state: "approved" | "refused"): Change[] =>
       ids
         .flatMap((id) => this.#changes.get(id) ?? [])
         .filter((each) => each.application === application && each.namespace === namespace)
@@ -207,7 +209,7 @@ export class ChangeQueue {
         .map((change): Change =>
           Object.assign({}, change, { state, by: ANNOTATION_NAME, decidedAtMs: nowMs }),
         );
-    await this.#take([...decided(approved, "approved"), ...decided(refused, "refused")], nowMs);
+    await this.#take([...decidedChanges(approved, "approved"), ...decidedChanges(refused, "refused")], nowMs);
   }
 
   /**
@@ -242,18 +244,18 @@ export class ChangeQueue {
    * the disk says. Resolves once it is written, or the disk has refused it.
    */
   async settle(records: Iterable<DecisionRecord>, nowMs: number): Promise<void> {
-    const after: Change[] = [];
+    const changesAfter: Change[] = [];
     for (const record of records) {
       this.#note(record);
-      after.push(...proposed(record).filter((change) => !this.#isKnown(change, nowMs)));
-      after.push(...this.#carriedOut(record));
+      changesAfter.push(...proposed(record).filter((change) => !this.#isKnown(change, nowMs)));
+      changesAfter.push(...this.#carriedOut(record));
     }
-    const ended = new Set(after.map(({ id }) => id));
+    const ended = new Set(changesAfter.map(({ id }) => id));
     for (const change of this.#changes.values()) {
       const isOver = isOpen(change, -Infinity) && !isOpen(change, nowMs);
-      if (isOver && !ended.has(change.id)) after.push({ ...change, state: "expired" });
+      if (isOver && !ended.has(change.id)) changesAfter.push({ ...change, state: "expired" });
     }
-    await this.#keep(after, nowMs);
+    await this.#keep(changesAfter, nowMs);
   }
 
   /** The same step may have been proposed by a plan before whose change was not written yet when this one was decided. */
@@ -294,7 +296,7 @@ export class ChangeQueue {
         "a calendar says by itself when it holds; leave out the time",
       );
     }
-    const decided: Change = Object.assign({}, change, {
+    const decidedChange: Change = Object.assign({}, change, {
       state: verdict === "approve" ? ("approved" as const) : ("refused" as const),
       expiresMs: change.expiresMs + aheadMs,
       ...(notBeforeMs !== undefined && { notBeforeMs }),
@@ -302,7 +304,7 @@ export class ChangeQueue {
       ...(note !== undefined && { note }),
       decidedAtMs: nowMs,
     });
-    if (await this.#take([decided], nowMs)) return decided;
+    if (await this.#take([decidedChange], nowMs)) return decidedChange;
     throw new TradewindError("journal-unusable", "the approval cannot be written down; nothing was changed");
   }
 
@@ -322,7 +324,7 @@ export class ChangeQueue {
   }
 
   /** Writes this after all that is still to be written. */
-  async #append(more: readonly Happened[]): Promise<boolean> {
+  async #append(more: readonly ChangeStep[]): Promise<boolean> {
     const all = [...this.#unwritten, ...more];
     if (all.length === 0) return true;
     const [events, changes] = [all.map(({ event }) => event), all.map(({ change }) => change)];
@@ -344,7 +346,7 @@ export class ChangeQueue {
 export const unknownChange = (id: string): TradewindError =>
   new TradewindError("unknown-change", `no change has the id '${id}'; tradewind approve lists them`);
 
-const happened = (after: readonly Change[], nowMs: number): Happened[] =>
+const happened = (after: readonly Change[], nowMs: number): ChangeStep[] =>
   after.map((change) => ({ change, event: eventOf(change, nowMs) }));
 
 /** The settings that a decision was held by. Its change expires as long after it as they say. */
@@ -408,7 +410,7 @@ function proposed({ actions, application, decidedAtMs, namespace, service }: Dec
 
 function eventOf(change: Change, nowMs: number): AuditEvent {
   const { application, by, id, namespace, note, service, state } = change;
-  const of = {
+  const event = {
     application,
     namespace,
     service,
@@ -420,8 +422,8 @@ function eventOf(change: Change, nowMs: number): AuditEvent {
   };
   if (change.kind === "calendar") {
     const { floor, name } = change.calendar;
-    return { kind: "calendar", ...of, calendar: name, floorReplicas: floor?.replicas ?? 0 };
+    return { kind: "calendar", ...event, calendar: name, floorReplicas: floor?.replicas ?? 0 };
   }
   const { from, notBeforeMs, resource, to } = change;
-  return { kind: "change", ...of, resource, from, to, ...(notBeforeMs !== undefined && { notBeforeMs }) };
+  return { kind: "change", ...event, resource, from, to, ...(notBeforeMs !== undefined && { notBeforeMs }) };
 }

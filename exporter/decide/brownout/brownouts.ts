@@ -2,7 +2,7 @@ import type { AuditEvent } from "@tradewind/core/contract/audit.ts";
 import type { Brownout } from "@tradewind/core/contract/recommendation.ts";
 import { bookKey } from "../../keep/book-entry.ts";
 import { chooseBrownouts } from "./choose.ts";
-import type { Chosen, Spare, Starved } from "./choose.ts";
+import type { BrownoutChoice, Spare, StarvedService } from "./choose.ts";
 
 /** Node autoscalers add a node within a few minutes: only what waits for longer has no room. */
 const NODE_WAIT_MS = 300_000;
@@ -20,7 +20,7 @@ export interface BrownoutSight {
   readonly application: string;
   readonly nowMs: number;
   /** Of this application. */
-  readonly starved: readonly Starved[];
+  readonly starved: readonly StarvedService[];
   /** Of all applications of the namespace that act. */
   readonly spares: readonly SpareSight[];
   /** Latency over objective of a service of this application; undefined where it is not known, 0 where there is no such service. */
@@ -30,7 +30,7 @@ export interface BrownoutSight {
 /** `isNeeded`: a route that misses its objective passes through it, and it cannot go down to nothing. */
 export type SpareSight = Omit<Spare, "isBrownedOut"> & { readonly isNeeded: boolean };
 
-interface Active {
+interface ActiveBrownout {
   readonly application: string;
   readonly service: string;
   readonly namespace: string;
@@ -40,7 +40,7 @@ interface Active {
 
 /** Which optional services are at their minimum for which others. */
 export class Brownouts {
-  readonly #active = new Map<string, Active>();
+  readonly #active = new Map<string, ActiveBrownout>();
   /** When services went down last, and since when others have had no room. */
   readonly #begunMs = new Map<string, number>();
   readonly #starvedMs = new Map<string, number>();
@@ -65,7 +65,7 @@ export class Brownouts {
   }
 
   /** Takes what a decision on disk says. */
-  recall(place: Pick<Active, "application" | "namespace" | "service">, brownout: Brownout): void {
+  recall(place: Pick<ActiveBrownout, "application" | "namespace" | "service">, brownout: Brownout): void {
     const key = bookKey(place.namespace, place.service);
     this.#active.set(key, { ...place, brownout, calmPlans: 0 });
     this.#begunMs.set(key, brownout.sinceMs);
@@ -99,7 +99,7 @@ export class Brownouts {
     return !isNeeded && nowMs - (this.#begunMs.get(key) ?? -Infinity) >= AGAIN_MS;
   }
 
-  #starvedLongEnough({ application, namespace, nowMs, starved }: BrownoutSight): Starved[] {
+  #starvedLongEnough({ application, namespace, nowMs, starved }: BrownoutSight): StarvedService[] {
     const prefix = `${namespace}\n${application}\n`;
     const now = new Map(starved.map((each) => [prefix + each.service, each]));
     for (const key of this.#starvedMs.keys())
@@ -113,7 +113,7 @@ export class Brownouts {
     });
   }
 
-  #begin({ for: first, spare }: Chosen, { namespace, nowMs }: BrownoutSight): AuditEvent {
+  #begin({ for: first, spare }: BrownoutChoice, { namespace, nowMs }: BrownoutSight): AuditEvent {
     const { application, service } = spare;
     const { quota } = first;
     const of = { application: first.application, service: first.service, priority: first.priority };
@@ -124,22 +124,22 @@ export class Brownouts {
 
   #end({ application, namespace, nowMs, severityOf }: BrownoutSight): AuditEvent[] {
     const events: AuditEvent[] = [];
-    for (const [key, each] of this.#active) {
-      const { for: first } = each.brownout;
-      if (each.namespace !== namespace || first.application !== application) continue;
+    for (const [key, current] of this.#active) {
+      const { for: first } = current.brownout;
+      if (current.namespace !== namespace || first.application !== application) continue;
       const severity = severityOf(first.service);
       if (severity === undefined) continue;
-      each.calmPlans = severity <= CALM_SEVERITY ? each.calmPlans + 1 : 0;
-      if (each.calmPlans < CALM_PLANS) continue;
+      current.calmPlans = severity <= CALM_SEVERITY ? current.calmPlans + 1 : 0;
+      if (current.calmPlans < CALM_PLANS) continue;
       this.#active.delete(key);
-      events.push(eventOf(each, "ended", nowMs));
+      events.push(eventOf(current, "ended", nowMs));
     }
     return events;
   }
 }
 
 function eventOf(
-  { application, brownout, namespace, service }: Active,
+  { application, brownout, namespace, service }: ActiveBrownout,
   state: "begun" | "ended",
   atMs: number,
 ): AuditEvent {

@@ -7,7 +7,7 @@ import type { QuotaAmounts } from "@tradewind/core/contract/workload.ts";
 import type { PodSizes } from "../quota/claims.ts";
 import type { ServiceNeed } from "../../keep/book-entry.ts";
 import type { Brownouts, BrownoutSight, SpareSight } from "./brownouts.ts";
-import type { Starved } from "./choose.ts";
+import type { StarvedService } from "./choose.ts";
 
 export interface NamespaceSight {
   readonly header: Pick<Plan, "application" | "namespace" | "plannedAtMs" | "room"> &
@@ -24,20 +24,20 @@ export interface NamespaceSight {
 }
 
 /** Takes a plan: services that act go down for each other. @returns brownouts that begin or end */
-export function seeBrownouts(brownouts: Brownouts, { own, ...given }: NamespaceSight): AuditEvent[] {
-  const { application: name, namespace, objective } = given.header;
+export function seeBrownouts(brownouts: Brownouts, { own, ...sightParts }: NamespaceSight): AuditEvent[] {
+  const { application: name, namespace, objective } = sightParts.header;
   // Nothing was measured that anybody's need could be judged by.
   if (objective === undefined) return [];
   // Nothing was decided: whether the application acts is not known.
   if (own.length === 0) return [];
   const acting = own.filter(({ mode }) => mode === "act");
-  if (acting.length > 0) return brownouts.see(brownoutSight({ ...given, own: acting }));
+  if (acting.length > 0) return brownouts.see(brownoutSight({ ...sightParts, own: acting }));
   brownouts.forget({ namespace, name });
   return [];
 }
 
-function brownoutSight(given: NamespaceSight): BrownoutSight {
-  const { application, header, isHeld, others, own, sizes } = given;
+function brownoutSight(sightParts: NamespaceSight): BrownoutSight {
+  const { application, header, isHeld, others, own, sizes } = sightParts;
   const { application: name, namespace, plannedAtMs: nowMs } = header;
   const specOf = specsBy(application);
   const severities = new Map(own.map((entry) => [entry.recommendation.service, entry.routeSeverity]));
@@ -45,7 +45,7 @@ function brownoutSight(given: NamespaceSight): BrownoutSight {
     namespace,
     application: name,
     nowMs,
-    starved: own.flatMap((entry) => starvedOf(entry, specOf(entry), given) ?? []),
+    starved: own.flatMap((entry) => starvedOf(entry, specOf(entry), sightParts) ?? []),
     spares: [...own, ...others].flatMap((entry) => spareOf(entry, specOf(entry), sizes) ?? []),
     severityOf: (service) => (severities.has(service) || isHeld(service) ? severities.get(service) : 0),
   };
@@ -56,19 +56,20 @@ interface Spec extends Pick<ServiceSpec, "minReplicas" | "optional"> {
 }
 
 function specsBy(application: NamespaceSight["application"]): (entry: ServiceNeed) => Spec | undefined {
-  const known = new Map<string, ((service: string) => Spec) | undefined>();
+  const specByName = new Map<string, ((service: string) => Spec) | undefined>();
   return ({ recommendation: { application: name, namespace, service } }) => {
-    if (!known.has(name)) {
-      const own = application(namespace, name);
-      const specOf = own && serviceSpecs(own);
-      known.set(
+    if (!specByName.has(name)) {
+      const configuration = application(namespace, name);
+      const specOf = configuration && serviceSpecs(configuration);
+      specByName.set(
         name,
         specOf &&
-          own &&
-          ((each) => Object.assign({}, specOf(each), { priority: specOf(each).priority ?? own.priority })),
+          configuration &&
+          ((each) =>
+            Object.assign({}, specOf(each), { priority: specOf(each).priority ?? configuration.priority })),
       );
     }
-    return known.get(name)?.(service);
+    return specByName.get(name)?.(service);
   };
 }
 
@@ -76,7 +77,7 @@ function starvedOf(
   { asked, recommendation, routeSeverity = 0 }: ServiceNeed,
   spec: Spec | undefined,
   { header: { room }, shares, sizes }: NamespaceSight,
-): Starved | undefined {
+): StarvedService | undefined {
   const { application, namespace, service } = recommendation;
   const takes = sizes.of(namespace, service);
   if (routeSeverity <= 1 || spec === undefined || takes === undefined) return undefined;

@@ -2,7 +2,7 @@ import type { Application } from "@tradewind/core/contract/application.ts";
 import type { Calendar, CalendarList } from "@tradewind/core/contract/calendar.ts";
 import { calendarTimes } from "@tradewind/kubernetes/application/calendar-times.ts";
 
-type Listed = CalendarList["calendars"][number];
+type ListedCalendar = CalendarList["calendars"][number];
 
 /** Windows begin and end with a minute, so what is worked out for its beginning holds to its end. */
 const MINUTE_MS = 60_000;
@@ -14,7 +14,7 @@ export class CalendarLists {
   /** JSON of a `CalendarList`. Each application is worked out once in a minute, however often it is asked for. */
   json(applications: readonly Application[], nowMs: number): string {
     const atMs = Math.floor(nowMs / MINUTE_MS) * MINUTE_MS;
-    const all: string[] = [];
+    const lists: string[] = [];
     for (const application of applications) {
       if (application.calendars.length === 0) continue;
       let minute = this.#minuteOf.get(application);
@@ -23,13 +23,13 @@ export class CalendarLists {
         minute = { atMs, json: listed.join(",") };
         this.#minuteOf.set(application, minute);
       }
-      all.push(minute.json);
+      lists.push(minute.json);
     }
-    return `{"calendars":[${all.join(",")}]}`;
+    return `{"calendars":[${lists.join(",")}]}`;
   }
 }
 
-function listedAt({ name, namespace }: Application, calendar: Calendar, atMs: number): Listed {
+function listedAt({ name, namespace }: Application, calendar: Calendar, atMs: number): ListedCalendar {
   const window = calendarTimes(calendar).windowAt(atMs);
   const isOpen = window !== undefined && window.fromMs <= atMs;
   return { application: name, namespace, calendar, ...(window && { window: { ...window, isOpen } }) };

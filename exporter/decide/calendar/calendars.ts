@@ -10,7 +10,7 @@ const START_SECONDS = 75;
 const EARLIER_SECONDS = 60;
 
 /** Calendars of an application with the services they are for; undefined: all. */
-type Chosen = readonly {
+type CalendarServices = readonly {
   readonly calendar: Calendar;
   readonly services: ReadonlySet<string> | undefined;
 }[];
@@ -23,7 +23,7 @@ type Chosen = readonly {
 export function calendarsBy(
   application: (namespace: string, name: string) => Application | undefined,
 ): (plan: PlanHeader, wish: Wish) => CalendarLimit[] {
-  const chosenOf = new WeakMap<Application, Chosen>();
+  const chosenOf = new WeakMap<Application, CalendarServices>();
   return ({ application: name, plannedAtMs }, { evidence, namespace, service }) => {
     const own = application(namespace, name);
     if (own === undefined || own.calendars.length === 0) return [];
@@ -38,7 +38,7 @@ export function calendarsBy(
   };
 }
 
-const withServices = (calendar: Calendar): Chosen[number] => ({
+const withServices = (calendar: Calendar): CalendarServices[number] => ({
   calendar,
   services: calendar.services && new Set(calendar.services),
 });

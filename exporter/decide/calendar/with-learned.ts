@@ -8,16 +8,16 @@ export function withLearned(
   find: Find,
   learned: (namespace: string, name: string) => readonly Calendar[],
 ): Find {
-  const known = new WeakMap<Application, { readonly text: string; readonly whole: Application }>();
+  const extended = new WeakMap<Application, { readonly text: string; readonly whole: Application }>();
   return (namespace, name) => {
-    const own = find(namespace, name);
-    const more = own === undefined ? [] : learned(namespace, name);
-    if (own === undefined || more.length === 0) return own;
+    const configuration = find(namespace, name);
+    const more = configuration === undefined ? [] : learned(namespace, name);
+    if (configuration === undefined || more.length === 0) return configuration;
     const text = JSON.stringify(more);
-    const last = known.get(own);
+    const last = extended.get(configuration);
     if (last?.text === text) return last.whole;
-    const whole = { ...own, calendars: [...own.calendars, ...more] };
-    known.set(own, { text, whole });
+    const whole = { ...configuration, calendars: [...configuration.calendars, ...more] };
+    extended.set(configuration, { text, whole });
     return whole;
   };
 }

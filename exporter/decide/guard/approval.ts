@@ -23,26 +23,26 @@ export const SIZE_OF = { replicas: "replicas", cpu: "cpuCores", memory: "memoryB
 const approvalOf = (resource: Resource): GuardStep => ({
   name: "approval",
   apply: (allocation, context) => {
-    const { approval: given, mode = "act" } = context;
+    const { approval: settings, mode = "act" } = context;
     const step = largeStep(resource, allocation, context);
-    if (given === undefined || mode !== "act" || step === undefined) return null;
+    if (settings === undefined || mode !== "act" || step === undefined) return null;
     const { from, isUp, to } = step;
-    const open = given.changes.find((each) => each.resource === resource && each.to > each.from === isUp);
+    const open = settings.changes.find((each) => each.resource === resource && each.to > each.from === isUp);
     const allowed = allowedOf(resource, step, open, context);
     if (allowed === to) return null;
     const size = SIZE_OF[resource];
     const held = withSize(allocation, size, allowed);
-    const { expiresMs } = given;
-    const known = open ?? { id: changeId(context, resource, { from, to, expiresMs }), from, to, expiresMs };
+    const { expiresMs } = settings;
+    const change = open ?? { id: changeId(context, resource, { from, to, expiresMs }), from, to, expiresMs };
     return {
       allocation: isUp ? keepingRest(held, size, context) : held,
       reason: {
         code: open?.state === "refused" ? "approval-refused" : "approval-awaited",
-        change: known.id,
+        change: change.id,
         resource,
-        from: known.from,
-        to: known.to,
-        expiresMs: known.expiresMs,
+        from: change.from,
+        to: change.to,
+        expiresMs: change.expiresMs,
       },
     };
   },
@@ -61,31 +61,34 @@ interface LargeStep {
 /** A step that is too large; undefined for a small one, for one back towards the reference, and for growth in an emergency. */
 function largeStep(resource: Resource, allocation: Allocation, context: GuardContext): LargeStep | undefined {
   const size = SIZE_OF[resource];
-  const decided = inForce(context)[size];
+  const sizeInForce = inForce(context)[size];
   const asked = bounded(allocation, boundsOf(context))[size];
-  const { approval: given } = context;
-  if (given === undefined || asked === undefined || decided === undefined) return undefined;
-  const from = given.reference[size] ?? decided;
-  const to = asked < from ? Math.min(from, leftByCalendars(allocation, context)[size] ?? asked) : asked;
-  if (!isLarge(resource, from, to, given)) return undefined;
-  const isUp = to > from;
+  const { approval: settings } = context;
+  if (settings === undefined || asked === undefined || sizeInForce === undefined) return undefined;
+  const fromSize = settings.reference[size] ?? sizeInForce;
+  const toSize =
+    asked < fromSize ? Math.min(fromSize, leftByCalendars(allocation, context)[size] ?? asked) : asked;
+  if (!isLarge(resource, fromSize, toSize, settings)) return undefined;
+  const isUp = toSize > fromSize;
   // What runs is reached without a person.
-  const base = isUp ? Math.max(decided, running(context)[size] ?? 0) : decided;
-  if (isUp ? to <= base : to >= base) return undefined;
+  const base = isUp ? Math.max(sizeInForce, running(context)[size] ?? 0) : sizeInForce;
+  if (isUp ? toSize <= base : toSize >= base) return undefined;
   const isGrowth = isUp && (resource === "replicas" || base > 0);
-  return isGrowth && isEmergency(context, given) ? undefined : { from, to, base, isUp, isGrowth };
+  return isGrowth && isEmergency(context, settings)
+    ? undefined
+    : { from: fromSize, to: toSize, base, isUp, isGrowth };
 }
 
 /** Nobody is asked for what a calendar's floor keeps from being taken away. What a floor adds was set by a person. */
 const leftByCalendars = (allocation: Allocation, context: GuardContext): Allocation =>
   bounded(calendar.apply(allocation, context)?.allocation ?? allocation, boundsOf(context));
 
-type Known = ApprovalContext["changes"][number];
+type OpenChange = ApprovalContext["changes"][number];
 
 function allowedOf(
   resource: Resource,
   { base, isGrowth, isUp, to }: LargeStep,
-  open: Known | undefined,
+  open: OpenChange | undefined,
   context: GuardContext,
 ): number {
   const approved = open !== undefined && isDue(open, context) ? open.to : undefined;
@@ -140,7 +143,7 @@ function need(resource: Resource, { wish }: GuardContext): number {
   return resource === "memory" ? (wish.evidence["memoryPeakBytes"] ?? 0) : 0;
 }
 
-const isDue = ({ notBeforeMs = 0, state }: Known, { decidedAtMs }: GuardContext): boolean =>
+const isDue = ({ notBeforeMs = 0, state }: OpenChange, { decidedAtMs }: GuardContext): boolean =>
   state === "approved" && notBeforeMs <= decidedAtMs;
 
 /** A container size of 0 is left out: it stays as it is. */

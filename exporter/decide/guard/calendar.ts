@@ -35,13 +35,13 @@ export const calendar: GuardStep = {
 };
 
 function top(
-  of: CalendarLimit,
+  limit: CalendarLimit,
   context: GuardContext,
 ): { readonly of: CalendarLimit; readonly replicas: number }[] {
-  const { ceilingReplicas, soft = false } = of;
+  const { ceilingReplicas, soft = false } = limit;
   if (ceilingReplicas === undefined) return [];
   const { evidence, observed } = context.wish;
   const need = soft ? Math.ceil(evidence["needReplicas"] ?? 0) : 0;
   const held = observed.complete ? 0 : (baselineReplicas(context) ?? 0);
-  return [{ of, replicas: Math.max(ceilingReplicas, need, held) }];
+  return [{ of: limit, replicas: Math.max(ceilingReplicas, need, held) }];
 }

@@ -13,7 +13,7 @@ export const restartGrace: GuardStep = {
   refuse: (context) => (startsInGrace(context).length === 0 ? null : refuseWithoutBaseline(context)),
   apply: (allocation, context) => {
     const starts = startsInGrace(context);
-    const last = starts.reduce<Started | undefined>(
+    const last = starts.reduce<RecentStart | undefined>(
       (best, each) => (best === undefined || each.agoSeconds < best.agoSeconds ? each : best),
       undefined,
     );
@@ -25,17 +25,17 @@ export const restartGrace: GuardStep = {
   },
 };
 
-type Started = Extract<Reason, { code: "restart-grace" }>;
+type RecentStart = Extract<Reason, { code: "restart-grace" }>;
 
-function startsInGrace(context: GuardContext): Started[] {
+function startsInGrace(context: GuardContext): RecentStart[] {
   const { decidedAtMs, exporterStartedAtMs, predictorStartedAtMs, restartGraceSeconds, wish } = context;
-  const starts: readonly (readonly [Started["started"], number | undefined])[] = [
+  const starts: readonly (readonly [RecentStart["started"], number | undefined])[] = [
     ["exporter", exporterStartedAtMs],
     ["predictor", predictorStartedAtMs],
     ["other-predictor", context.predictorTakenAtMs],
     ["replica", wish.observed.lastStartedAtMs],
   ];
-  return starts.flatMap(([started, atMs]): Started[] => {
+  return starts.flatMap(([started, atMs]): RecentStart[] => {
     if (atMs === undefined) return [];
     const agoSeconds = Math.max(0, decidedAtMs - atMs) / 1e3;
     if (agoSeconds >= restartGraceSeconds) return [];

@@ -8,13 +8,13 @@ export const rollback: GuardStep = {
     const { before, times, untilMs } = context.rollback ?? {};
     if (before === undefined || times === undefined || untilMs === undefined) return null;
     const replicas = Math.max(allocation.replicas, before.replicas ?? 0);
-    const kept = allocationOf(
+    const keptAllocation = allocationOf(
       replicas,
       larger(allocation.cpuCores, before.cpuCores),
       larger(allocation.memoryBytes, before.memoryBytes),
     );
-    if (sameAllocation(allocation, kept)) return null;
-    return { allocation: kept, reason: { code: "rolled-back", replicas, times, untilMs } };
+    if (sameAllocation(allocation, keptAllocation)) return null;
+    return { allocation: keptAllocation, reason: { code: "rolled-back", replicas, times, untilMs } };
   },
 };
 

@@ -27,14 +27,14 @@ export function limitsBy(
     maxReplicas,
     ...change,
   };
-  const known = rememberLast((of: Application) => {
+  const limitsIn = rememberLast((of: Application) => {
     const specOf = serviceSpecs(of);
     return (service: string): GuardLimits => ({ ...ofSpec(specOf(service)), ...change });
   });
   return (plan, { namespace, service }) => {
     const own = application(namespace, plan.application);
     const isOfPlan = own?.name === plan.application && own.namespace === namespace;
-    return isOfPlan ? known(own)(service) : unknown;
+    return isOfPlan ? limitsIn(own)(service) : unknown;
   };
 }
 

@@ -32,16 +32,16 @@ export function shareRoom(
 ): ReadonlyMap<string, RoomShare> {
   const left = quotas.map(({ left: amounts, name }) => ({ name, amounts: { ...amounts } }));
   const shares = new Map<string, RoomShare>();
-  const ahead: RoomClaim[] = [];
+  const claimsAhead: RoomClaim[] = [];
   for (const claim of claims.toSorted(inOrder)) {
     const { given, quota } = take(left, claim);
     if (quota !== undefined) {
-      const rivals = ahead.filter(({ takes }) => uses(takes, quota.amounts)).map(named);
+      const rivals = claimsAhead.filter(({ takes }) => uses(takes, quota.amounts)).map(rivalOf);
       const mostReplicas = claim.running + given;
       shares.set(claim.service, { quota: quota.name, mostReplicas, ahead: rivals.slice(0, MOST_NAMES) });
-      for (const winner of ahead) addBehind(shares, winner, claim, quota.name);
+      for (const winner of claimsAhead) addBehind(shares, winner, claim, quota.name);
     }
-    if (given > 0) ahead.push(claim);
+    if (given > 0) claimsAhead.push(claim);
   }
   return shares;
 }
@@ -57,35 +57,35 @@ function inOrder(a: RoomClaim, b: RoomClaim): number {
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-interface Left {
+interface QuotaRemainder {
   readonly name: string;
   readonly amounts: QuotaAmounts;
 }
 
 /** Takes what the claim may have. @returns the replicas, and the quota that ran out first */
 function take(
-  left: readonly Left[],
+  remainders: readonly QuotaRemainder[],
   { asked, running, takes }: RoomClaim,
-): { readonly given: number; readonly quota?: Left } {
-  let given = Math.max(0, asked - running);
-  let quota: Left | undefined;
-  for (const each of left) {
+): { readonly given: number; readonly quota?: QuotaRemainder } {
+  let grantedReplicas = Math.max(0, asked - running);
+  let quota: QuotaRemainder | undefined;
+  for (const remainder of remainders) {
     for (const amount of QUOTA_AMOUNTS) {
-      const [room, one = 0] = [each.amounts[amount], takes[amount]];
+      const [room, one = 0] = [remainder.amounts[amount], takes[amount]];
       if (room === undefined || one <= 0) continue;
       const fits = Math.floor(room / one + SLACK);
-      if (fits >= given) continue;
-      given = fits;
-      quota = each;
+      if (fits >= grantedReplicas) continue;
+      grantedReplicas = fits;
+      quota = remainder;
     }
   }
-  for (const { amounts } of left) {
+  for (const { amounts } of remainders) {
     for (const amount of QUOTA_AMOUNTS) {
       const room = amounts[amount];
-      if (room !== undefined) amounts[amount] = Math.max(0, room - given * (takes[amount] ?? 0));
+      if (room !== undefined) amounts[amount] = Math.max(0, room - grantedReplicas * (takes[amount] ?? 0));
     }
   }
-  return { given, ...(quota && { quota }) };
+  return { given: grantedReplicas, ...(quota && { quota }) };
 }
 
 const uses = (takes: QuotaAmounts, amounts: QuotaAmounts): boolean =>
@@ -93,8 +93,8 @@ const uses = (takes: QuotaAmounts, amounts: QuotaAmounts): boolean =>
 
 function addBehind(shares: Map<string, RoomShare>, winner: RoomClaim, loser: RoomClaim, quota: string): void {
   const known = shares.get(winner.service) ?? { quota, ahead: [] };
-  const behind = [...(known.behind ?? []), named(loser)].slice(0, MOST_NAMES);
+  const behind = [...(known.behind ?? []), rivalOf(loser)].slice(0, MOST_NAMES);
   shares.set(winner.service, { ...known, behind });
 }
 
-const named = ({ application, priority, service }: RoomClaim) => ({ application, service, priority });
+const rivalOf = ({ application, priority, service }: RoomClaim) => ({ application, service, priority });

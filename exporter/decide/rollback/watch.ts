@@ -37,7 +37,7 @@ const WORSE_RATIO = 1.1;
 const MORE_LOAD_RATIO = 1.15;
 const MORE_INTERFERENCE = 0.2;
 
-interface Watched extends Harm {
+interface WatchedChange extends Harm {
   /** The windows before it. */
   readonly reference: readonly Sight[];
   readonly after: Sight[];
@@ -49,7 +49,7 @@ interface Watched extends Harm {
  */
 export class HarmWatch {
   #before: readonly Sight[] = [];
-  readonly #watched = new Map<string, Watched>();
+  readonly #watched = new Map<string, WatchedChange>();
 
   /** Takes the next window. @returns the changes that did harm, each once */
   see(sight: Sight): Harm[] {
@@ -80,7 +80,7 @@ export class HarmWatch {
   }
 
   /** Services of which less runs than in the window before, where the objective was met until then. */
-  *#shrunk({ services }: Sight): Generator<Watched> {
+  *#shrunk({ services }: Sight): Generator<WatchedChange> {
     const reference = this.#before;
     const last = reference.at(-1);
     if (last === undefined || reference.length < WINDOWS || !reference.every(isMet)) return;
@@ -92,7 +92,7 @@ export class HarmWatch {
 }
 
 /** A change that comes in several steps is one: it is judged by what was before the first, and from the last on. */
-function together(earlier: Watched | undefined, change: Watched): Watched {
+function together(earlier: WatchedChange | undefined, change: WatchedChange): WatchedChange {
   if (earlier === undefined) return change;
   return { ...earlier, before: { ...change.before, ...earlier.before }, after: [] };
 }
@@ -106,7 +106,7 @@ function isLess(now: Partial<Allocation>, before: Partial<Allocation>): boolean 
   );
 }
 
-function judge(watched: Watched): "open" | "harm" | "none" {
+function judge(watched: WatchedChange): "open" | "harm" | "none" {
   const { after, reference } = watched;
   const newest = after.slice(-WINDOWS);
   if (after.some(({ complete }) => !complete)) return "none";
@@ -126,7 +126,7 @@ function judge(watched: Watched): "open" | "harm" | "none" {
 }
 
 /** Something else explains the latency. */
-function isElsewhere({ reference, service }: Watched, newest: readonly Sight[]): boolean {
+function isElsewhere({ reference, service }: WatchedChange, newest: readonly Sight[]): boolean {
   const total = (sight: Sight): number =>
     [...sight.services.values()].reduce((sum, { requestsPerSecond = 0 }) => sum + requestsPerSecond, 0);
   const own = ({ services }: Sight): number => services.get(service)?.requestsPerSecond ?? 0;

@@ -63,7 +63,7 @@ export interface ChainVerdict {
 }
 
 /** What a trail is held against. */
-export interface Expected {
+export interface ExpectedTrail {
   /** The chain must contain it; rows may follow. */
   readonly noted?: Head | undefined;
   /** The changes in force, where they are known; each must be as the chain says. */
@@ -71,7 +71,7 @@ export interface Expected {
 }
 
 /** Walks along the rows from the first one kept. */
-export function verifyChain(rows: Iterable<AuditRow>, { changes, noted }: Expected = {}): ChainVerdict {
+export function verifyChain(rows: Iterable<AuditRow>, { changes, noted }: ExpectedTrail = {}): ChainVerdict {
   const walk = new Walk(noted);
   for (const row of rows) if (!walk.take(row)) return walk.verdict({ code: "broken", seq: row.seq });
   return walk.verdict(walk.startProblem() ?? walk.headProblem() ?? (changes && walk.changeProblem(changes)));

@@ -2,7 +2,7 @@ import { Worker } from "node:worker_threads";
 import { describeError } from "@tradewind/core/values/errors.ts";
 import { siblingModule } from "@tradewind/core/process/sibling-module.ts";
 import type { Head } from "./chain.ts";
-import type { Appended, FromJournal, ToJournal } from "./messages.ts";
+import type { JournalBatch, FromJournal, ToJournal } from "./messages.ts";
 
 /** It has nothing that needs more: rows come, are written and are gone. */
 const YOUNG_MEGABYTES = 2;
@@ -39,7 +39,7 @@ export class JournalThread {
   }
 
   /** Writes after all that came before. @returns what kept it from being written; undefined once it is on disk */
-  async append(appended: Appended): Promise<string | undefined> {
+  async append(appended: JournalBatch): Promise<string | undefined> {
     const rows = appended.events.length;
     if (this.#isStopped) return "the journal is closed";
     if (this.#waitingRows + rows > MOST_WAITING_ROWS) return "the disk does not answer";

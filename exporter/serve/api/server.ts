@@ -24,7 +24,7 @@ import type { Occasions } from "./occasions.ts";
 import { setQuestions } from "./questions.ts";
 import type { AskPredictor } from "./questions.ts";
 import { setStream, STREAM_PATH } from "./stream.ts";
-import type { Watched } from "./stream.ts";
+import type { WatchedState } from "./stream.ts";
 import { BY_NAMESPACE, visibleList } from "./visible.ts";
 
 /** What the HTTP side reads. All of it is memory, but for what is asked of a predictor and the file of a backtest. */
@@ -35,7 +35,7 @@ export interface ApiSurroundings {
   readonly changes: ChangesPort;
   /** What happened, what is going to happen, and what would have. */
   readonly occasions: Occasions;
-  readonly watched: Watched;
+  readonly watched: WatchedState;
   /** Goes on to a predictor. */
   readonly ask: AskPredictor;
   /** What stands in the way of good answers; empty when all is well. */

@@ -18,7 +18,7 @@ const MOST_HELD_BYTES = 1_048_576;
 const RISING: ReadonlySet<string> = new Set(["servedAtMs", "lastPlanAgeSeconds"]);
 
 /** What is known besides recommendations, a number that rises with each of them, and how many are too old to be served. */
-export interface Watched {
+export interface WatchedState {
   readonly header: () => RecommendationHeader;
   readonly revision: () => number;
   readonly expired: () => number;
@@ -29,7 +29,7 @@ export interface Watched {
  * plan was taken up, a decision expired or the standing changed, and tells a page that it is time to ask for the rest. `beat` says in
  * between that the connection is alive.
  */
-export function setStream(server: FastifyInstance, { expired, header, revision }: Watched): void {
+export function setStream(server: FastifyInstance, { expired, header, revision }: WatchedState): void {
   const viewers = new Map<NodeJS.WritableStream & { readonly writableLength?: number }, Caller>();
   const places = new FairPlaces(VIEWERS);
   let timer: NodeJS.Timeout | undefined;

@@ -1,5 +1,5 @@
 import type { CheckedCounterfactual } from "@tradewind/core/contract/explanation.ts";
-import type { Expected, WhatIf } from "../../decide/cost/price/what-if.ts";
+import type { ExpectedEffect, WhatIf } from "../../decide/cost/price/what-if.ts";
 import type { Suspect } from "./rank.ts";
 import type { Judged } from "./shares.ts";
 
@@ -11,7 +11,7 @@ const STEPS = [1, 2] as const;
 type Models = Pick<WhatIf, "resized" | "ownTime">;
 
 function outcomeOf(
-  { tailAfterSeconds, tailBeforeSeconds }: Pick<Expected, "tailAfterSeconds" | "tailBeforeSeconds">,
+  { tailAfterSeconds, tailBeforeSeconds }: Pick<ExpectedEffect, "tailAfterSeconds" | "tailBeforeSeconds">,
   objectiveSeconds: number,
 ): CheckedCounterfactual["outcome"] {
   const change = (tailAfterSeconds - tailBeforeSeconds) / objectiveSeconds;
@@ -19,14 +19,16 @@ function outcomeOf(
 }
 
 /** The models expect a miss before the change, and none after it. */
-const endsMiss = ({ tailAfterSeconds, tailBeforeSeconds }: Expected, objectiveSeconds: number): boolean =>
-  tailBeforeSeconds > objectiveSeconds && tailAfterSeconds <= objectiveSeconds;
+const endsMiss = (
+  { tailAfterSeconds, tailBeforeSeconds }: ExpectedEffect,
+  objectiveSeconds: number,
+): boolean => tailBeforeSeconds > objectiveSeconds && tailAfterSeconds <= objectiveSeconds;
 
 /** A change that was run on the models, judged. */
 export function checkedOf(
   service: string,
   resource: CheckedCounterfactual["resource"],
-  expected: Expected,
+  expected: ExpectedEffect,
   objectiveSeconds: number,
 ): CheckedCounterfactual {
   const outcome = outcomeOf(expected, objectiveSeconds);
@@ -46,7 +48,7 @@ export function counterfactuals(
   const readings = new Map(judged.map((each) => [each.name, each.readings]));
   const found: CheckedCounterfactual[] = [];
   for (const { service } of suspects.slice(0, MOST_SUSPECTS)) {
-    const add = (resource: CheckedCounterfactual["resource"], expected: Expected | undefined): void => {
+    const add = (resource: CheckedCounterfactual["resource"], expected: ExpectedEffect | undefined): void => {
       if (expected !== undefined) found.push(checkedOf(service, resource, expected, objectiveSeconds));
     };
     for (const resource of ["replicas", "cpu"] as const)

@@ -125,18 +125,18 @@ function plannedTarget(
   const waitingReplicas = waiting.get(fixed.name)?.waiting ?? 0;
   const replicas = bounded(observation, serving + waitingReplicas);
   const memoryBytes = memoryOf(observation, memoryRatio, window.missing !== undefined);
-  const stated = statedSize(observation, { cpuCores, memoryBytes });
+  const statedSizes = statedSize(observation, { cpuCores, memoryBytes });
   const isProven = isProvenGrowth(observation, cpuCores);
   const latencyAfterSeconds = cost.slowestTailThrough(number);
   return {
     replicas,
-    ...stated,
+    ...statedSizes,
     policy: level,
     reasons: [
       ...placementReasons(observation, replicas, waitingReplicas, tradedFor),
       whyOf(heldUp.get(fixed.name), grownCores.has(fixed.name), observation),
       replicasReason(observation, replicas),
-      ...sizeReasons(observation, stated, memoryRatio),
+      ...sizeReasons(observation, statedSizes, memoryRatio),
     ],
     planned: {
       steps: changes.steps,

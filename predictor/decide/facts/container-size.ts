@@ -33,7 +33,7 @@ const SMALLER_MS = 3_600_000;
 /** It is wished again after this time. */
 const AGAIN_MS = 3_600_000;
 
-type Unmoved = Pick<ServiceMemory, "cpuUnmovedSinceMs">;
+type UnmovedNote = Pick<ServiceMemory, "cpuUnmovedSinceMs">;
 
 /** Notes since when a wish for another CPU size has not been carried out. @param wishedCores the wish of now */
 export function unmovedAfter(
@@ -41,7 +41,7 @@ export function unmovedAfter(
   wishedCores: number | undefined,
   runningCores: number | undefined,
   nowMs: number,
-): Unmoved {
+): UnmovedNote {
   if (wishedCores === undefined || runningCores === undefined) return {};
   if (Math.abs(wishedCores - runningCores) <= LEFT_ALONE_RATIO * runningCores) return {};
   const {
@@ -126,7 +126,7 @@ function isSame(a: number, b: number): boolean {
 }
 
 /** A service with a size: as much of an observation as a size is stated by. */
-interface Sized extends ContainerFacts {
+interface SizedService extends ContainerFacts {
   readonly memory?: ServiceMemory;
   readonly spec: ServiceSpec;
 }
@@ -142,7 +142,7 @@ export interface StatedSize {
  * the service's bounds.
  */
 export function statedSize(
-  { memory, resizable, runningContainer, spec }: Sized,
+  { memory, resizable, runningContainer, spec }: SizedService,
   size: ContainerSize | undefined,
 ): StatedSize {
   if (size === undefined || runningContainer === undefined) return {};

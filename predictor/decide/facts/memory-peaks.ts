@@ -12,16 +12,16 @@ const TELLING_WINDOWS = 20;
 
 /** The peaks of the last days in which memory was measured, newest first, after one more window. */
 export function memoryPeaksAfter(
-  before: readonly MemoryPeak[],
+  peaksBefore: readonly MemoryPeak[],
   window: Window | undefined,
 ): readonly MemoryPeak[] {
   const used = window === undefined ? [] : mainContainers(window).flatMap((each) => usedBytes(each) ?? []);
-  if (window === undefined || used.length === 0) return before;
+  if (window === undefined || used.length === 0) return peaksBefore;
   const bytes = Math.max(...used);
   const day = Math.floor(window.endMs / DAY_MS);
-  const [newest, ...older] = before;
+  const [newest, ...older] = peaksBefore;
   if (newest === undefined || newest.day < day) {
-    return [{ day, bytes, windows: 1 }, ...before].slice(0, MOST_DAYS);
+    return [{ day, bytes, windows: 1 }, ...peaksBefore].slice(0, MOST_DAYS);
   }
   return [{ ...newest, bytes: Math.max(newest.bytes, bytes), windows: newest.windows + 1 }, ...older];
 }

@@ -6,7 +6,7 @@ import { containerSize } from "./size.ts";
 import { estimateQueues } from "./queue-estimate.ts";
 import type { ServiceQueue } from "./queue-estimate.ts";
 import type { PolicySettings } from "./settings.ts";
-import type { MemoryPeak, Remembered, ServiceMemory } from "./state.ts";
+import type { MemoryPeak, RememberedState, ServiceMemory } from "./state.ts";
 import { containerFacts, isCarriedOut } from "./container-size.ts";
 import type { ContainerFacts } from "./container-size.ts";
 import { cpuDemand, isDraining } from "./demand.ts";
@@ -50,7 +50,7 @@ export interface Observation extends ContainerFacts {
 export interface DecisionContext {
   readonly application: Application;
   readonly settings: PolicySettings;
-  readonly state: Remembered;
+  readonly state: RememberedState;
   readonly windowSet: WindowSet;
   /** See observe/missing.ts; undefined when all traffic was seen. */
   readonly missing?: string | undefined;
@@ -211,13 +211,14 @@ function base(
   window: Window | undefined,
   stale: boolean,
 ): number | undefined {
-  const wanted = window?.replicasWanted ?? window?.replicasReady;
-  if (memory === undefined) return wanted;
-  if (!isCarriedOut(application) || window?.scalingPaused !== undefined) return wanted ?? memory.replicas;
-  if (wanted === undefined) return memory.replicas;
-  if (stale) return Math.max(memory.replicas, wanted);
-  const raisedElsewhere = wanted > memory.replicas && wanted > (memory.platformWanted ?? wanted);
-  return raisedElsewhere ? wanted : memory.replicas;
+  const wantedReplicas = window?.replicasWanted ?? window?.replicasReady;
+  if (memory === undefined) return wantedReplicas;
+  if (!isCarriedOut(application) || window?.scalingPaused !== undefined) return wantedReplicas ?? memory.replicas;
+  if (wantedReplicas === undefined) return memory.replicas;
+  if (stale) return Math.max(memory.replicas, wantedReplicas);
+  const raisedElsewhere =
+    wantedReplicas > memory.replicas && wantedReplicas > (memory.platformWanted ?? wantedReplicas);
+  return raisedElsewhere ? wantedReplicas : memory.replicas;
 }
 
 /** The last decision is so old that others may have decided in the meantime. */

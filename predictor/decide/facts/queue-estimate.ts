@@ -59,19 +59,19 @@ export function estimateQueues(
   const meanSum = sum(terms, ({ meanViolationSeconds }) => meanViolationSeconds);
   const tailSum = sum(terms, ({ tailViolationSeconds }) => tailViolationSeconds);
   return windows.map((window, index) => {
-    const own = terms[index];
-    const known = own !== undefined && (own.ownMeanSeconds !== undefined || own.onFlow);
+    const ownTerms = terms[index];
+    const known = ownTerms !== undefined && (ownTerms.ownMeanSeconds !== undefined || ownTerms.onFlow);
     const virtualQueue = known
-      ? weights.latency * share(own.ownMeanSeconds ?? 0, latencySum) +
-        weights.meanViolation * share(own.meanViolationSeconds, meanSum) +
-        weights.tailViolation * share(own.tailViolationSeconds, tailSum)
+      ? weights.latency * share(ownTerms.ownMeanSeconds ?? 0, latencySum) +
+        weights.meanViolation * share(ownTerms.meanViolationSeconds, meanSum) +
+        weights.tailViolation * share(ownTerms.tailViolationSeconds, tailSum)
       : undefined;
     return {
       service: window.service,
-      complete: own?.ownMeanSeconds !== undefined,
+      complete: ownTerms?.ownMeanSeconds !== undefined,
       ...(virtualQueue !== undefined && { virtualQueue }),
-      ...(own?.ownMeanSeconds !== undefined && { ownMeanSeconds: own.ownMeanSeconds }),
-      ...ownRequests(window, own?.ownMeanSeconds),
+      ...(ownTerms?.ownMeanSeconds !== undefined && { ownMeanSeconds: ownTerms.ownMeanSeconds }),
+      ...ownRequests(window, ownTerms?.ownMeanSeconds),
       ...(window.inFlight !== undefined && { inFlight: window.inFlight }),
     };
   });

@@ -71,7 +71,7 @@ export type FlowMemory = z.infer<typeof FlowMemory>;
 export const POLICY_STATE_SCHEMA = "tradewind.dev/policy-state/v1";
 
 /** What the policies carry from one window to the next beside what the models have learnt. */
-export const Remembered = z.strictObject({
+export const RememberedState = z.strictObject({
   schema: z.literal(POLICY_STATE_SCHEMA),
   application: ObjectName,
   namespace: ObjectName,
@@ -99,7 +99,7 @@ export const Remembered = z.strictObject({
   flows: z.array(FlowMemory).max(1_000).optional(),
   services: z.array(ServiceMemory).max(10_000),
 });
-export type Remembered = z.infer<typeof Remembered>;
+export type RememberedState = z.infer<typeof RememberedState>;
 
 /** What a decision changes in the state beside the replicas of each service. */
 export interface Course {
@@ -112,7 +112,7 @@ export interface Course {
   readonly shrunkServices?: readonly string[];
   readonly requestsPerSecond?: number;
   readonly growth?: GrowthCheckpoint;
-  readonly futile?: NonNullable<Remembered["futile"]>;
+  readonly futile?: NonNullable<RememberedState["futile"]>;
   /** Services that were given pods for latency, and the tail over objective at which. */
   readonly grown?: { readonly severity: number; readonly services: readonly string[] };
 }

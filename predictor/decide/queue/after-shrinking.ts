@@ -3,7 +3,7 @@ import { SURGE_RATIO } from "./load-change.ts";
 import type { DecisionContext, Observation } from "../facts/observation.ts";
 import type { Course } from "../facts/state.ts";
 import type { PolicySettings } from "../facts/settings.ts";
-import type { Remembered } from "../facts/state.ts";
+import type { RememberedState } from "../facts/state.ts";
 
 /** Rise of CPU interference, in [0, 1], that explains a miss. */
 const BUSIER = 0.2;
@@ -11,7 +11,7 @@ const BUSIER = 0.2;
 /** Throttled share of periods up to which a service is at ease. */
 const AT_EASE_THROTTLED_RATIO = 0.2;
 
-type Shrunk = Pick<
+type ShrinkNote = Pick<
   Course,
   "shrunkAtMs" | "shrunkAtRequestsPerSecond" | "shrunkAtInterference" | "shrunkServices"
 >;
@@ -22,7 +22,7 @@ export function shrunkBefore({
   shrunkAtRequestsPerSecond: rate,
   shrunkAtInterference: interference,
   shrunkServices,
-}: Remembered): Shrunk {
+}: RememberedState): ShrinkNote {
   if (shrunkAtMs === undefined) return {};
   return {
     shrunkAtMs,

@@ -3,7 +3,7 @@ import { shareProportionally } from "./share.ts";
 import { isIdle } from "./idle.ts";
 import type { DecisionContext, Observation } from "../facts/observation.ts";
 import type { Verdict } from "../facts/verdict.ts";
-import type { GrowthCheckpoint, Remembered } from "../facts/state.ts";
+import type { GrowthCheckpoint, RememberedState } from "../facts/state.ts";
 import type { PolicySettings } from "../facts/settings.ts";
 import { namedServices } from "../facts/reasons.ts";
 import { bounded, floorReplicas } from "../facts/target.ts";
@@ -17,7 +17,7 @@ export interface Growth {
   /** Why a service on a slow flow gets none, where it is not for the reason of all. */
   readonly keptBecause: ReadonlyMap<string, Reason>;
   readonly checkpoint?: GrowthCheckpoint;
-  readonly futile?: NonNullable<Remembered["futile"]>;
+  readonly futile?: NonNullable<RememberedState["futile"]>;
 }
 
 /** Growth has helped when the tail, or what of it is over the objective, fell or more requests got through by these factors. */
@@ -50,21 +50,21 @@ export function growForLatency(
   missedWindows: number,
 ): Growth {
   const { settings, state } = context;
-  const kept = {
+  const keptState = {
     ...(state.growth && { checkpoint: state.growth }),
     ...(state.futile && { futile: state.futile }),
   };
-  const none = (...reasons: Reason[]): Growth => ({
+  const noGrowth = (...reasons: Reason[]): Growth => ({
     replicas: new Map(),
     reasons,
     keptBecause: new Map(),
-    ...kept,
+    ...keptState,
   });
-  if (severity < settings.clearMissRatio && missedWindows < 2) return none({ code: "slight-violation" });
+  if (severity < settings.clearMissRatio && missedWindows < 2) return noGrowth({ code: "slight-violation" });
   const congestion = congested(context, observations, verdict, severity);
-  if (congestion.candidates.length === 0) return none({ code: "idle" });
+  if (congestion.candidates.length === 0) return noGrowth({ code: "idle" });
   const ready = congestion.candidates.filter((observation) => mayGrow(context, observation, severity));
-  if (ready.length === 0) return none(...waitsFor(congestion.candidates));
+  if (ready.length === 0) return noGrowth(...waitsFor(congestion.candidates));
   const effect = judgeEffect(context, observations, verdict, congestion);
   if (effect.futile !== undefined) {
     return {
@@ -135,7 +135,7 @@ function mayGrow({ settings }: DecisionContext, observation: Observation, severi
 
 interface Effect {
   readonly checkpoint: GrowthCheckpoint;
-  readonly futile?: NonNullable<Remembered["futile"]>;
+  readonly futile?: NonNullable<RememberedState["futile"]>;
 }
 
 /**
@@ -148,17 +148,17 @@ function judgeEffect(
   verdict: Verdict,
   { severity, hot, replicas }: Congestion,
 ): Effect {
-  const { futile, growth: before } = state;
+  const { futile, growth: checkpointBefore } = state;
   const { requestsPerSecond } = verdict;
   const fresh = { severity, requestsPerSecond, congestedReplicas: replicas, podsAdded: 0 };
   if (hot) return { checkpoint: fresh };
   const paused = futile !== undefined && windowSet.endMs < futile.untilMs;
   if (paused && severity < settings.worseRatio * futile.severity)
-    return { checkpoint: before ?? fresh, futile };
-  if (before === undefined || hasHelped(before, fresh)) return { checkpoint: fresh };
-  const enough = Math.max(JUDGED.pods, JUDGED.share * before.congestedReplicas);
-  const starting = observations.some(({ settling }) => settling) && before.podsAdded < 2 * enough;
-  if (before.podsAdded < enough || starting) return { checkpoint: before };
+    return { checkpoint: checkpointBefore ?? fresh, futile };
+  if (checkpointBefore === undefined || hasHelped(checkpointBefore, fresh)) return { checkpoint: fresh };
+  const enough = Math.max(JUDGED.pods, JUDGED.share * checkpointBefore.congestedReplicas);
+  const starting = observations.some(({ settling }) => settling) && checkpointBefore.podsAdded < 2 * enough;
+  if (checkpointBefore.podsAdded < enough || starting) return { checkpoint: checkpointBefore };
   const times = Math.min((futile?.times ?? 0) + 1, settings.futileDoublings + 1);
   const pauseMs = settings.futileWindows * 2 ** (times - 1) * (windowSet.endMs - windowSet.startMs);
   return { checkpoint: fresh, futile: { untilMs: windowSet.endMs + pauseMs, severity, times } };
@@ -177,7 +177,10 @@ function distribute(
   ready: readonly Observation[],
   checkpoint: GrowthCheckpoint,
 ): Omit<Growth, "keptBecause"> {
-  const wanted = Math.max(1, Math.ceil(Math.min(1, congestion.severity - 1) * congestion.replicas - 1e-9));
+  const wantedReplicas = Math.max(
+    1,
+    Math.ceil(Math.min(1, congestion.severity - 1) * congestion.replicas - 1e-9),
+  );
   const claims = ready.map((observation) => {
     const { service, queue, baseReplicas, spec } = observation;
     const min = floorReplicas(observation);
@@ -192,7 +195,7 @@ function distribute(
   });
   const byNeed = claims.reduce((sum, { min, base }) => sum + min - base, 0);
   const floors = claims.reduce((sum, { min }) => sum + min, 0);
-  const replicas = shareProportionally(claims, floors + Math.max(0, wanted - byNeed));
+  const replicas = shareProportionally(claims, floors + Math.max(0, wantedReplicas - byNeed));
   const added = claims.reduce((sum, { name, base }) => sum + (replicas.get(name) ?? base) - base, 0);
   return {
     replicas,

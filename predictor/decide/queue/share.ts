@@ -35,10 +35,10 @@ export function shareProportionally(claims: readonly Claim[], total: number): Re
  * is violated more, until none is. Each round fixes at least one claim.
  */
 function quotas(claims: readonly Claim[], total: number): readonly Quota[] {
-  const fixed = new Map<string, number>();
+  const quotaByName = new Map<string, number>();
   for (;;) {
-    const free = claims.filter(({ name }) => !fixed.has(name));
-    const left = total - [...fixed.values()].reduce((pods, quota) => pods + quota, 0);
+    const free = claims.filter(({ name }) => !quotaByName.has(name));
+    const left = total - [...quotaByName.values()].reduce((pods, quota) => pods + quota, 0);
     const shares = proportionalQuotas(free, left);
     let excess = 0;
     for (const { quota, min, max } of shares) excess += Math.min(Math.max(quota, min), max) - quota;
@@ -46,10 +46,10 @@ function quotas(claims: readonly Claim[], total: number): readonly Quota[] {
       ({ quota, min, max }) => (excess >= 0 && quota < min) || (excess <= 0 && quota > max),
     );
     if (violated.length === 0) {
-      const quotaOf = new Map([...fixed, ...shares.map(({ name, quota }) => [name, quota] as const)]);
+      const quotaOf = new Map([...quotaByName, ...shares.map(({ name, quota }) => [name, quota] as const)]);
       return claims.map((claim) => ({ ...claim, quota: quotaOf.get(claim.name) ?? claim.min }));
     }
-    for (const { name, quota, min, max } of violated) fixed.set(name, quota < min ? min : max);
+    for (const { name, quota, min, max } of violated) quotaByName.set(name, quota < min ? min : max);
   }
 }
 
@@ -69,19 +69,19 @@ function roundByLargestRemainder(claims: readonly Quota[], total: number): Reado
     const pods = Math.floor(claim.quota + ROUNDING_SLACK);
     return { ...claim, pods, remainder: Math.max(0, claim.quota - pods) };
   });
-  let left = total - floors.reduce((pods, claim) => pods + claim.pods, 0);
+  let leftPods = total - floors.reduce((pods, claim) => pods + claim.pods, 0);
   const pods = new Map(floors.map((claim) => [claim.name, claim.pods]));
   const byRemainder = [...floors].sort((a, b) => b.remainder - a.remainder || byName(a, b));
-  while (left > 0) {
-    const before = left;
+  while (leftPods > 0) {
+    const leftBefore = leftPods;
     for (const { name, max } of byRemainder) {
       const now = pods.get(name) ?? 0;
-      if (left === 0) break;
+      if (leftPods === 0) break;
       if (now >= max) continue;
       pods.set(name, now + 1);
-      left -= 1;
+      leftPods -= 1;
     }
-    if (left === before) break;
+    if (leftPods === leftBefore) break;
   }
   return pods;
 }

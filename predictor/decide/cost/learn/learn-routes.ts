@@ -35,8 +35,9 @@ const isSteady = (services: readonly string[], observations: ReadonlyMap<string,
     return !(settling || draining || resizing);
   });
 
-/** What the windows say of each route after one more. */
+/** What the windows say of each route after one more. One without a part of the traffic says nothing. */
 export function routesAfter(memory: Pick<CostMemory, "routes">, window: CostWindow): RouteMemory[] {
+  if (window.missing !== undefined) return memory.routes;
   const { application, index, observations, routes } = window;
   const { percentile } = application.objective;
   const remembered = new Map(memory.routes.map((route) => [route.route, route]));
@@ -110,25 +111,26 @@ export const spreadOf = ({ p50Seconds, p95Seconds }: LatencySummary): number =>
  * @param measured tail of the route, seconds
  */
 function routeAfter(
-  before: RouteMemory,
+  routeBefore: RouteMemory,
   latency: LatencySummary,
   composed: number,
   measured: number,
 ): RouteMemory {
   const spread = spreadOf(latency);
-  const isKept = before.windows < 2 * EVERY || before.windows % EVERY === 0;
-  const kept = (values: readonly number[], value: number): number[] =>
+  const isKept = routeBefore.windows < 2 * EVERY || routeBefore.windows % EVERY === 0;
+  const appended = (values: readonly number[], value: number): number[] =>
     isKept ? [...values, value].slice(-MOST_EXCESSES) : [...values];
-  const { excessSeconds, factor } = excessOf(before);
+  const { excessSeconds, factor } = excessOf(routeBefore);
   const error =
     Math.log(measured / (factor * composed + excessSeconds)) ** 2 - chanceOfTail(latency.count) ** 2;
   return {
-    ...before,
-    windows: before.windows + 1,
-    excessSeconds: kept(before.excessSeconds, measured - composed),
-    excessRatios: kept(before.excessRatios, measured / composed),
-    spread: before.spread === 0 ? spread : before.spread + ROUTE_SHARE * (spread - before.spread),
-    square: Math.max(0, before.square + ROUTE_SHARE * (error - before.square)),
+    ...routeBefore,
+    windows: routeBefore.windows + 1,
+    excessSeconds: appended(routeBefore.excessSeconds, measured - composed),
+    excessRatios: appended(routeBefore.excessRatios, measured / composed),
+    spread:
+      routeBefore.spread === 0 ? spread : routeBefore.spread + ROUTE_SHARE * (spread - routeBefore.spread),
+    square: Math.max(0, routeBefore.square + ROUTE_SHARE * (error - routeBefore.square)),
   };
 }
 

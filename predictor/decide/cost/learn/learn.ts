@@ -10,19 +10,16 @@ import type { CostMemory } from "./state.ts";
 
 /** What models have learnt after one more window. @param before undefined before the first */
 export function learn(before: CostMemory | undefined, window: CostWindow): CostMemory {
-  const { endMs, missing, observations, settings, startMs } = window;
+  const { endMs, observations, settings, startMs } = window;
   const memory = continued(before ?? emptyMemory(settings.cost.startSeconds), startMs);
-  const youngMs = 1e3 * settings.cost.youngSeconds;
-  const classSpeeds = settings.cost.nodeSpeeds
-    ? speedsAfter(memory.classSpeeds, window.windows, youngMs)
-    : undefined;
+  const classSpeeds = classSpeedsAfter(memory, window);
   const services = servicesAfter(memory, window, logsOf(classSpeeds));
-  const mostSeconds = mostStartSeconds(settings.cost);
+  const timing = { endMs, mostSeconds: mostStartSeconds(settings.cost) };
   return {
     windowEndMs: endMs,
-    startSeconds: startSecondsAfter(memory, services, { endMs, mostSeconds }, observations),
+    startSeconds: startSecondsAfter(memory, services, timing, observations),
     outlook: outlookAfter(memory, window),
-    routes: missing === undefined ? routesAfter(memory, window) : memory.routes,
+    routes: routesAfter(memory, window),
     services,
     ...(classSpeeds && { classSpeeds }),
   };
@@ -33,6 +30,12 @@ const continued = (memory: CostMemory, startMs: number): CostMemory =>
   memory.windowEndMs !== undefined && startMs <= memory.windowEndMs
     ? memory
     : { ...memory, services: withoutRises(memory.services) };
+
+const classSpeedsAfter = (
+  { classSpeeds }: CostMemory,
+  { settings: { cost }, windows }: CostWindow,
+): CostMemory["classSpeeds"] =>
+  cost.nodeSpeeds ? speedsAfter(classSpeeds, windows, 1e3 * cost.youngSeconds) : undefined;
 
 function outlookAfter({ outlook, startSeconds }: CostMemory, window: CostWindow): CostMemory["outlook"] {
   const { endMs, missing, settings, startMs, verdict } = window;

@@ -109,17 +109,17 @@ export const LEVEL_COUNT = 100;
 /** Highest level of the points within a time of the last: each the mean of the points up to it that count as many requests. */
 function heldOf(points: Points, holdMs: number): number {
   const lastMs = points.at(-1)?.endMs ?? 0;
-  let held = 0;
+  let heldPerSecond = 0;
   for (let at = points.length - 1; at >= 0 && (points[at]?.endMs ?? 0) > lastMs - holdMs; at -= 1) {
-    let [count, sum, taken] = [0, 0, 0];
-    for (let from = at; from >= 0 && (taken < 2 || count < LEVEL_COUNT); from -= 1) {
+    let [count, sum, pointsTaken] = [0, 0, 0];
+    for (let from = at; from >= 0 && (pointsTaken < 2 || count < LEVEL_COUNT); from -= 1) {
       count += points[from]?.count ?? 0;
       sum += points[from]?.perSecond ?? 0;
-      taken += 1;
+      pointsTaken += 1;
     }
-    held = Math.max(held, sum / taken);
+    heldPerSecond = Math.max(heldPerSecond, sum / pointsTaken);
   }
-  return held;
+  return heldPerSecond;
 }
 
 const reachOf = (horizonMs: number, holdMs: number): Reach => ({
@@ -143,10 +143,10 @@ export function observeLoad(
   { holdMs, horizonMs, windowMs }: { windowMs: number; horizonMs: number; holdMs: number },
 ): OutlookState {
   const isFailing = point.isFailing === true;
-  const before = isFailing ? state.points : state.points.filter((each) => each.isFailing !== true);
-  const points = [...before, point].slice(-MOST_POINTS);
+  const pointsBefore = isFailing ? state.points : state.points.filter((each) => each.isFailing !== true);
+  const points = [...pointsBefore, point].slice(-MOST_POINTS);
   const steps = Math.max(1, Math.round(horizonMs / windowMs));
-  const known = points.slice(0, -steps);
+  const judgedPoints = points.slice(0, -steps);
   const peakPerSecond = Math.max(
     isFailing ? 0 : point.perSecond,
     state.peakPerSecond * 0.5 ** (windowMs / AGAIN_MS),
@@ -154,13 +154,13 @@ export function observeLoad(
   const { endMs, perSecond } = point;
   const load = { startMs: endMs - windowMs, endMs, perSecond };
   const foresight = observe(state.foresight, load, reachOf(horizonMs, holdMs));
-  if (isFailing || known.length < FITTED_POINTS) return { ...state, points, foresight, peakPerSecond };
+  if (isFailing || judgedPoints.length < FITTED_POINTS) return { ...state, points, foresight, peakPerSecond };
   const since = points.slice(-steps - 1);
   const highest = since.reduce((most, each) => (each.perSecond > most.perSecond ? each : most), point);
   if (!(highest.perSecond > 0)) return { ...state, points, foresight, peakPerSecond };
   const chance = 1 / Math.max(1, highest.count);
   const judge = (kind: Forecast, { all, under }: OutlookState["errors"][Forecast]) => {
-    const error = Math.log(highest.perSecond / served(kind, known, horizonMs));
+    const error = Math.log(highest.perSecond / served(kind, judgedPoints, horizonMs));
     if (!Number.isFinite(error)) return { all, under };
     const square = Math.max(0, error ** 2 - chance);
     const mix = (before: number, now: number): number => before + (now - before) / RECENT_WINDOWS;

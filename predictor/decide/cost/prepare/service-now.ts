@@ -69,7 +69,7 @@ export function servicesNow(
       const [model, residual] = [modelOf.get(service), residuals.get(service)];
       const speeds = podSpeedsOf(window, classLogs, classRooms);
       const resizeCores = resizeCoresOf(observation);
-      const fixed = {
+      const fixedFacts = {
         ...fixedService(service, baseOf(observation, resizeCores), window, application),
         requestsPerSecond: perSecond.get(service) ?? 0,
         ...(runningContainer && { runningCores: runningContainer.cpuCores }),
@@ -82,7 +82,7 @@ export function servicesNow(
           warmUpFactor,
         ),
       };
-      return { observation, model, residual, fixed, speeds, resizeCores };
+      return { observation, model, residual, fixed: fixedFacts, speeds, resizeCores };
     });
   const names = new Set(measured.map(({ fixed }) => fixed.name));
   const passed = windows
@@ -216,13 +216,13 @@ function selfTimes(
       curves.set(log, curve);
       return curve;
     };
-    return ({ cpuCores, replicas }, loadPerContainer, out, isTailAlone = false) => {
+    return ({ cpuCores, replicas }, loadPerContainer, ownTime, isTailAlone = false) => {
       const place = { cpuCores: isLimited ? cpuCores : undefined, loadPerContainer };
       const log = logOf(replicas);
       const { state, tails } = curves.get(log) ?? makeCurve(log);
-      if (isTailAlone) out.tailSeconds = tails.at(place);
-      else predictOwnTime(state, place, percentile, out, tails.demands);
-      served?.apply(place, out);
+      if (isTailAlone) ownTime.tailSeconds = tails.at(place);
+      else predictOwnTime(state, place, percentile, ownTime, tails.demands);
+      served?.apply(place, ownTime);
     };
   };
 }

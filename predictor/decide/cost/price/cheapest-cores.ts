@@ -23,22 +23,22 @@ export function cheapestCores(
   bounds: ReadonlyMap<number, CoresBounds>,
 ): ReadonlyMap<number, number> {
   const services = [...bounds.keys()];
-  const decided = new Map(services.map((service) => [service, cost.sizeOf(service)]));
+  const sizesBefore = new Map(services.map((service) => [service, cost.sizeOf(service)]));
   const walks = new Map(services.map((service): [number, Walk] => [service, { factor: 1 / STEP, steps: 0 }]));
   while (walks.size > 0) {
     for (const [service, walk] of walks) {
       const serviceBounds = bounds.get(service);
-      const next = serviceBounds && nextOf(cost, service, walk, serviceBounds);
-      if (next === undefined) {
+      const step = serviceBounds && nextOf(cost, service, walk, serviceBounds);
+      if (step === undefined) {
         walks.delete(service);
         continue;
       }
-      cost.set(service, next.size);
-      walks.set(service, next.walk);
+      cost.set(service, step.size);
+      walks.set(service, step.walk);
     }
   }
   const cores = new Map(services.map((service) => [service, cost.sizeOf(service).cpuCores]));
-  for (const [service, size] of decided) cost.set(service, size);
+  for (const [service, size] of sizesBefore) cost.set(service, size);
   return cores;
 }
 

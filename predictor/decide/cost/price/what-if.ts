@@ -8,7 +8,7 @@ export interface SizeStep {
 }
 
 /** What the models expect of a change: the tail of the slowest route before and after it, seconds. */
-export interface Expected {
+export interface ExpectedEffect {
   readonly from: number;
   readonly to: number;
   readonly tailBeforeSeconds: number;
@@ -86,7 +86,7 @@ export class WhatIf {
   }
 
   /** Undefined where the service has no model of its own time, or is on no route. */
-  resized(service: string, { resource, steps }: SizeStep): Expected | undefined {
+  resized(service: string, { resource, steps }: SizeStep): ExpectedEffect | undefined {
     const now = this.sizeOf(service);
     if (now === undefined) return undefined;
     const { stepCpuCores = 0 } = this.#cost.services[this.#numberOf(service)] ?? {};
@@ -104,7 +104,7 @@ export class WhatIf {
   }
 
   /** The same for a number of replicas, or of cores of each container. */
-  sized(service: string, resource: SizeStep["resource"], amount: number): Expected | undefined {
+  sized(service: string, resource: SizeStep["resource"], amount: number): ExpectedEffect | undefined {
     const size = this.sizeOf(service);
     if (size === undefined || !(amount > 0) || (resource === "replicas" && amount < 1)) return undefined;
     const number = this.#numberOf(service);
@@ -122,7 +122,7 @@ export class WhatIf {
    * @param nowSeconds its measured tail
    * @param thenSeconds the tail that is supposed
    */
-  ownTime(service: string, nowSeconds: number, thenSeconds: number): Expected | undefined {
+  ownTime(service: string, nowSeconds: number, thenSeconds: number): ExpectedEffect | undefined {
     const number = this.#numberOf(service);
     if (number < 0 || this.#cost.routesThrough(number).length === 0) return undefined;
     const [tailBeforeSeconds, tailAfterSeconds] = [nowSeconds, thenSeconds].map((seconds) =>

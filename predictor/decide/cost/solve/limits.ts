@@ -55,14 +55,14 @@ export class Totals {
   }
 
   /** A change that asks for no more than the limits leave, or for less than before. */
-  allows(service: number, from: Size, to: Size): boolean {
+  allows(service: number, sizeBefore: Size, sizeAfter: Size): boolean {
     const sized = this.services[service] as ServiceToSize;
-    const addedPods = to.replicas - from.replicas;
-    const addedCores = requestedCores(sized, to) - requestedCores(sized, from);
+    const addedPods = sizeAfter.replicas - sizeBefore.replicas;
+    const addedCores = requestedCores(sized, sizeAfter) - requestedCores(sized, sizeBefore);
     return (
       (addedPods <= 0 || this.pods + addedPods <= this.mostPods * (1 + SLACK)) &&
       (addedCores <= 0 || this.requested + addedCores <= this.mostCores) &&
-      this.headroom?.allows(service, from, to) !== false
+      this.headroom?.allows(service, sizeBefore, sizeAfter) !== false
     );
   }
 

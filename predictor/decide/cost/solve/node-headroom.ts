@@ -103,7 +103,7 @@ export class NodeHeadroom {
   }
 
   /** CPU that a change to less frees on all nodes together, cores: less growth, or fewer pods to start. */
-  freed(service: number, from: Size, to: Size): number {
+  freed(service: number, sizeBefore: Size, sizeAfter: Size): number {
     const pods = this.services[service] as PlacedPods;
     const { requestRatio, running, runningCores, taken } = pods;
     const runningCount = running.reduce((sum, [, count]) => sum + count, 0);
@@ -111,34 +111,38 @@ export class NodeHeadroom {
       const cores = Math.max(cpuCores, runningCores);
       return runningCount * requestRatio * cores + Math.max(0, replicas - taken) * podCores(pods, cores);
     };
-    return requestedCores(from) - requestedCores(to);
+    return requestedCores(sizeBefore) - requestedCores(sizeAfter);
   }
 
   /**
    * Whether nodes have CPU left for what a change adds: those where containers grow, and some node for each pod. Makes the change and
    * undoes it.
    */
-  allows(service: number, from: Size, to: Size): boolean {
-    if (to.cpuCores <= from.cpuCores && to.replicas <= from.replicas) return true;
-    if (this.mayWait && to.cpuCores === from.cpuCores) return true;
+  allows(service: number, sizeBefore: Size, sizeAfter: Size): boolean {
+    if (sizeAfter.cpuCores <= sizeBefore.cpuCores && sizeAfter.replicas <= sizeBefore.replicas) return true;
+    if (this.mayWait && sizeAfter.cpuCores === sizeBefore.cpuCores) return true;
     const { running, starting } = this.services[service] as PlacedPods;
     const unplacedBefore = this.unplaced;
-    this.change(service, from, to);
+    this.change(service, sizeBefore, sizeAfter);
     const fits =
       this.unplaced <= unplacedBefore &&
-      !(to.cpuCores > from.cpuCores && running.some(([node]) => this.isOver(node))) &&
+      !(sizeAfter.cpuCores > sizeBefore.cpuCores && running.some(([node]) => this.isOver(node))) &&
       !starting.some((node) => this.isOver(node));
-    this.change(service, to, from);
+    this.change(service, sizeAfter, sizeBefore);
     return fits;
   }
 
-  change(service: number, from: Size, to: Size): void {
+  change(service: number, sizeBefore: Size, sizeAfter: Size): void {
     const pods = this.services[service] as PlacedPods;
     // A pod starts at the size of those that run, which become smaller only much later.
-    const cpuCores = Math.max(to.cpuCores, pods.runningCores);
-    const addedCores = cpuCores - Math.max(from.cpuCores, pods.runningCores);
+    const cpuCores = Math.max(sizeAfter.cpuCores, pods.runningCores);
+    const addedCores = cpuCores - Math.max(sizeBefore.cpuCores, pods.runningCores);
     if (addedCores !== 0) this.grow(pods, addedCores);
-    this.start(pods, this.mayWait ? 0 : Math.max(0, to.replicas - pods.taken), podCores(pods, cpuCores));
+    this.start(
+      pods,
+      this.mayWait ? 0 : Math.max(0, sizeAfter.replicas - pods.taken),
+      podCores(pods, cpuCores),
+    );
   }
 
   /** @param addedCores CPU that each container gets, or gives up, cores */

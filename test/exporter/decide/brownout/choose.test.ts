@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { chooseBrownouts } from "@tradewind/exporter/decide/brownout/choose.ts";
-import type { Spare, Starved } from "@tradewind/exporter/decide/brownout/choose.ts";
+import type { Spare, StarvedService } from "@tradewind/exporter/decide/brownout/choose.ts";
 
-const starved = (changes: Partial<Starved> = {}): Starved => ({
+const starved = (changes: Partial<StarvedService> = {}): StarvedService => ({
   application: "hotel",
   service: "search",
   priority: 0,
@@ -22,7 +22,7 @@ const spare = (service: string, changes: Partial<Spare> = {}): Spare => ({
   isBrownedOut: false,
   ...changes,
 });
-const names = (all: readonly Starved[], spares: readonly Spare[]): string[] =>
+const names = (all: readonly StarvedService[], spares: readonly Spare[]): string[] =>
   chooseBrownouts(all, spares).map(({ spare: { service } }) => service);
 
 describe("the optional services that go down", () => {

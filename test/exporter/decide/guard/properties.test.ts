@@ -123,6 +123,15 @@ const context: fc.Arbitrary<GuardContext> = fc
 const unhurried = context.filter(({ brownout }) => brownout === undefined);
 
 describe("the guard, for any wish and any context,", () => {
+  it("refuses or not by the service alone: no fact of the plan changes that", () => {
+    fc.assert(
+      fc.property(context, (given) => {
+        const { brownout: _brownout, disruptions: _disruptions, room: _room, ...alone } = given;
+        expect(guard(given).refusal).toEqual(guard(alone).refusal);
+      }),
+    );
+  });
+
   it("gives finite numbers inside the bounds, or refuses with a reason", () => {
     fc.assert(
       fc.property(context, (given) => {
