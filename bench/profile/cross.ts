@@ -1,0 +1,162 @@
+import { seededRng } from "@tradewind/core/values/rng.ts";
+import type { Rng } from "@tradewind/core/values/rng.ts";
+import { mean, quantile } from "@tradewind/core/values/statistics.ts";
+import { emptyNetworkAnswer } from "@tradewind/predictor/models/network/head.ts";
+import { LatencyNetwork } from "@tradewind/predictor/models/network/latency-network.ts";
+import { MEDIAN } from "@tradewind/predictor/models/network/shape.ts";
+import { randomScenario } from "../pick/application.ts";
+import type { Scenario } from "../pick/application.ts";
+import { seenOf } from "../pick/learn.ts";
+import { ownTimes } from "../pick/truth.ts";
+import type { TrueState } from "../pick/truth.ts";
+import { calmStates, simulatedWindow, sweptStates } from "../pick/windows.ts";
+import { rankCorrelation } from "./rank-correlation.ts";
+
+/** Windows that a service is known from: calm ones, and every so often four of another load and size. */
+const WINDOWS = 56;
+const CYCLE = 14;
+const CALM = 10;
+const SERVICES = 6;
+const REQUESTS = 4_000;
+/** A sweep sends no container more than this of what its demand, at the least, would fill. */
+const MOST_USE = 1.1;
+const LEAST_DEMAND_SECONDS = 0.004;
+
+/** One size and load that a service was not seen at. */
+interface Place {
+  readonly kind: "as-it-is" | "cpu" | "replicas" | "load";
+  readonly state: TrueState;
+}
+
+function placesOf(now: TrueState): Place[] {
+  const cpu = [0.5, 0.75, 1.5].map((factor) => ({ cpuCores: now.cpuCores * factor }));
+  const replicas = [now.replicas + 1, Math.max(1, Math.round(0.6 * now.replicas))].map((count) => ({ replicas: count }));
+  const load = [1.4, 1.9, 0.5].map((factor) => ({ requestsPerSecond: now.requestsPerSecond * factor }));
+  return [
+    { kind: "as-it-is", state: now },
+    ...cpu.map((to): Place => ({ kind: "cpu", state: { ...now, ...to } })),
+    ...replicas.map((to): Place => ({ kind: "replicas", state: { ...now, ...to } })),
+    ...load.map((to): Place => ({ kind: "load", state: { ...now, ...to } })),
+  ];
+}
+
+/** Places whose gains over the place as it is are ranked: half as much CPU again, and one more replica. */
+const STEPS = [3, 4] as const;
+
+/** ln of the p95 at one place: what is true, and what was expected of it. */
+export interface CrossRow {
+  readonly kind: Place["kind"];
+  readonly truth: number;
+  readonly curve: number;
+  readonly network: number;
+  readonly low: number;
+  readonly high: number;
+  /** Twice the p95 of the place as it is, and more. */
+  readonly isKnee: boolean;
+}
+
+const answer = emptyNetworkAnswer();
+const [LOW, HIGH] = [1, 5];
+
+/** The windows of one application: calm, with a few of another load and size. */
+function windowsOf(scenario: Scenario, rng: Rng): { readonly sets: ReturnType<typeof simulatedWindow>[]; readonly now: TrueState[] } {
+  const sets: ReturnType<typeof simulatedWindow>[] = [];
+  let held: TrueState[] = [];
+  let now: TrueState[] = [];
+  for (let i = 0; i < WINDOWS; i += 1) {
+    const calm = calmStates(scenario, rng);
+    if (i % CYCLE === CALM) held = sweptStates(scenario, rng);
+    const swept = held.map((state, at): TrueState => {
+      const threads = scenario.truth.services[at]?.threads ?? 1;
+      const most = (MOST_USE * state.replicas * Math.min(state.cpuCores, threads)) / LEAST_DEMAND_SECONDS;
+      return { ...state, requestsPerSecond: Math.min(state.requestsPerSecond, most) };
+    });
+    now = i % CYCLE >= CALM && i < WINDOWS - 1 ? swept : calm;
+    sets.push(simulatedWindow(scenario, now, i * 15_000, rng));
+  }
+  return { sets, now };
+}
+
+/** Rows of each service of one application that the network has never seen. */
+export function crossApplication(network: LatencyNetwork, seed: number): CrossRow[][] {
+  const scenario = randomScenario(`x${seed}`, SERVICES, 200, seededRng(seed));
+  const { now, sets } = windowsOf(scenario, seededRng(seed + 7));
+  return scenario.truth.services.flatMap((service, i) => {
+    const state = seenOf(sets, service.name).reduce((before, window) => network.after(before, window), network.empty());
+    if (!network.isReady(state)) return [];
+    const rows = placesOf(now[i] as TrueState).map(({ kind, state: to }) => {
+      const { seconds } = ownTimes(service, to, { count: REQUESTS, key: 77 + i });
+      const { cpuCores, replicas, requestsPerSecond } = to;
+      network.at(state, { cpuCores, loadPerContainer: requestsPerSecond / replicas }, answer);
+      const { curveLog: curve, logs } = answer;
+      const [low, middle, high] = [logs[LOW] ?? 0, logs[MEDIAN] ?? 0, logs[HIGH] ?? 0];
+      return { kind, truth: Math.log(quantile([...seconds], 0.95)), curve, network: middle, low, high };
+    });
+    const here = rows[0]?.truth ?? 0;
+    return [rows.map((row): CrossRow => ({ ...row, isKnee: row.truth >= here + Math.LN2 }))];
+  });
+}
+
+type Model = "curve" | "network" | "both";
+const MODELS = ["curve", "network", "both"] as const;
+/** ln p95 by one model or by the geometric mean of both. */
+const saidBy = ({ curve, network }: CrossRow, model: Model): number =>
+  model === "curve" ? curve : model === "network" ? network : (curve + network) / 2;
+
+const rounded = (value: number): number => Math.round(1e3 * value) / 1e3;
+
+function errorsOf(rows: readonly CrossRow[], model: Model): { readonly mean: number; readonly knee: number } {
+  const error = (among: readonly CrossRow[]): number =>
+    rounded(mean(among.map((row) => Math.abs(row.truth - saidBy(row, model))), 0));
+  return { mean: error(rows), knee: error(rows.filter(({ isKnee }) => isKnee)) };
+}
+
+/** Gains of all steps of one application, s: true ones, and those that a model expects. */
+function gainsOf(services: readonly (readonly CrossRow[])[], model: Model): { readonly truth: number[]; readonly said: number[] } {
+  const gains = services.flatMap((rows) => {
+    const [here] = rows;
+    if (here === undefined) return [];
+    return STEPS.map((step) => {
+      const there = rows[step] ?? here;
+      return [
+        Math.exp(here.truth) - Math.exp(there.truth),
+        Math.exp(saidBy(here, model)) - Math.exp(saidBy(there, model)),
+      ] as const;
+    });
+  });
+  return { truth: gains.map(([truth]) => truth), said: gains.map(([, said]) => said) };
+}
+
+function rankingOf(applications: readonly CrossRow[][][], model: Model): { readonly gainRank: number; readonly bestGainShare: number } {
+  const ranks: number[] = [];
+  const shares: number[] = [];
+  for (const services of applications) {
+    const { said, truth } = gainsOf(services, model);
+    if (said.length < 4) continue;
+    ranks.push(rankCorrelation(truth, said));
+    const best = said.indexOf(Math.max(...said));
+    shares.push(Math.max(0, (truth[best] ?? 0) / Math.max(...truth)));
+  }
+  return { gainRank: rounded(mean(ranks, 0)), bestGainShare: rounded(mean(shares, 0)) };
+}
+
+/** Errors for sizes and loads not seen, on applications of the project's own simulator. */
+export function measureCross(applications: readonly CrossRow[][][]): Record<string, unknown> {
+  const rows = applications.flat(2);
+  const inside = (among: readonly CrossRow[]): number =>
+    rounded(mean(among.map(({ high, low, truth }) => Number(truth >= low && truth <= high)), 0));
+  const by = (model: Model): Record<string, number> => ({ ...errorsOf(rows, model), ...rankingOf(applications, model) });
+  const kinds = [...new Set(rows.map(({ kind }) => kind))];
+  return {
+    rows: rows.length,
+    kneeRows: rows.filter(({ isKnee }) => isKnee).length,
+    ...by("both"),
+    curve: by("curve"),
+    network: by("network"),
+    kinds: kinds.map((kind) => {
+      const among = rows.filter((row) => row.kind === kind);
+      return { kind, ...Object.fromEntries(MODELS.map((model) => [model, errorsOf(among, model).mean])) };
+    }),
+    coverage: { all: inside(rows), knee: inside(rows.filter(({ isKnee }) => isKnee)) },
+  };
+}
