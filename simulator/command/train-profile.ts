@@ -7,7 +7,7 @@ import { parseWith } from "@tradewind/core/values/config.ts";
 import { createProgress } from "@tradewind/local/screen/progress.ts";
 import type { Progress } from "@tradewind/local/screen/progress.ts";
 import { packed } from "@tradewind/predictor/models/model-text.ts";
-import type { ShippedNetwork } from "@tradewind/predictor/models/network/shipped.ts";
+import type { ShippedNetwork } from "@tradewind/predictor/models/network/shipped-form.ts";
 import { z } from "zod";
 import { ENGINE_CHOICES, startEngine } from "../teacher/td3/engine.ts";
 import type { Tensors } from "../teacher/td3/engine.ts";
@@ -177,7 +177,7 @@ function inWords({ hash, heldOut, services, steps }: ShippedNetwork["about"]): s
   ].join("\n");
 }
 
-const moduleOf = (network: ShippedNetwork): string => `import type { ShippedNetwork } from "./shipped.ts";
+const moduleOf = (network: ShippedNetwork): string => `import type { ShippedNetwork } from "./shipped-form.ts";
 
 /** Written by \`tradewind lab train-profile\`; not by hand. */
 export const SHIPPED_NETWORK: ShippedNetwork = ${JSON.stringify(network, undefined, 2)};

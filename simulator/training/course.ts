@@ -214,6 +214,8 @@ export class ServiceCourse {
     switch (kind) {
       case "flat":
         return jitter;
+      case "scatter":
+        return 1 - 0.7 * size * rng();
       case "wave":
         return jitter * (1 + size * Math.sin(2 * Math.PI * (windows / width + phase)));
       case "walk":

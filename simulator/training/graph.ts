@@ -262,7 +262,7 @@ export const quantilesOf = (tf: Tensors, tensors: readonly Tensor[], batch: Less
 /** Place of the question about the place as it is; what is moved follows it. */
 export const AS_IT_IS = 2;
 /** Of the error of differences between two places in the loss. */
-const OF_DIFFERENCES = 2;
+const OF_DIFFERENCES = 3;
 
 /** Pinball loss of all quantiles, and the error of the differences between places that had the same requests. */
 export function lossOf(tf: Tensors, tensors: readonly Tensor[], batch: LessonBatch): Tensor {

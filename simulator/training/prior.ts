@@ -10,8 +10,6 @@ export interface TrainingPlan {
   readonly quotaCores: number;
   /** Requests per second to one container at the beginning. */
   readonly requestsPerSecond: number;
-  /** Requests per second at which something is full at that quota. */
-  readonly fullPerSecond: number;
   readonly replicas: number;
   readonly pattern: LoadPattern;
   /** Chance of another size in a window. */
@@ -29,7 +27,7 @@ export interface TrainingPlan {
 }
 
 export interface LoadPattern {
-  readonly kind: "flat" | "wave" | "walk" | "saw" | "steps" | "calm-then-step" | "bursts";
+  readonly kind: "flat" | "scatter" | "wave" | "walk" | "saw" | "steps" | "calm-then-step" | "bursts";
   readonly size: number;
   readonly windows: number;
   readonly phase: number;
@@ -86,7 +84,58 @@ const oneOf = <Value>(rng: Rng, values: readonly Value[]): Value => values[Math.
 const MOST_DEMAND = 0.5;
 const LEAST_DEMAND = 0.0002;
 
+/** Share of services without any of what makes the others hard to read: what they are like has to be told to the last percent. */
+const PLAIN_SHARE = 0.4;
+
 export function drawPlan(rng: Rng): TrainingPlan {
+  const plan = drawAny(rng);
+  return rng() < PLAIN_SHARE ? plain(plan, rng) : plan;
+}
+
+/** The same without locks, collections, held threads, deploys, drift, and measured as it is. */
+function plain(plan: TrainingPlan, rng: Rng): TrainingPlan {
+  const { cores } = plan.service;
+  const waitSeconds = rng() < 0.5 ? 0 : spread(rng, 0.001, 0.02);
+  const service: TrainingService = {
+    ...plan.service,
+    threads: rng() < 0.7 ? cores : Infinity,
+    waitSeconds,
+    waitSpread: 0.8,
+    holdsThread: false,
+    connections: Infinity,
+    lockedShare: 0,
+    collectEverySeconds: Infinity,
+    collectSeconds: 0,
+  };
+  // The use stays, with more requests that take less.
+  const faster = spread(rng, 1, 3);
+  const demandSeconds = Math.max(LEAST_DEMAND, service.demandSeconds / faster);
+  const requestsPerSecond = (plan.requestsPerSecond * service.demandSeconds) / demandSeconds;
+  return {
+    ...plan,
+    service: { ...service, demandSeconds },
+    requestsPerSecond,
+    windowSeconds: 15,
+    deployAt: Infinity,
+    drift: 0,
+    warmUp: 0,
+    weather: spread(rng, 0.005, 0.05),
+    measurement: {
+      ...plan.measurement,
+      isTailOnly: rng() < 0.1,
+      hasCpu: true,
+      cpuWindows: 1,
+      buckets: [],
+      overlap: 1,
+      isBlind: false,
+      cpuUnit: 1,
+      keptRatio: 1,
+      counted: 1,
+    },
+  };
+}
+
+function drawAny(rng: Rng): TrainingPlan {
   const cores = oneOf(rng, [1, 1, 1, 2, 2, 4, 4, 8, 8, 16]);
   const quotaCores = rng() < 0.15 ? Infinity : rng() < 0.15 ? spread(rng, 0.02, 0.2) : spread(rng, 0.15, 4);
   const requestsPerSecond = spread(rng, 1.5, 70);
@@ -116,7 +165,6 @@ export function drawPlan(rng: Rng): TrainingPlan {
     ...drawCourse(rng),
     quotaCores,
     requestsPerSecond,
-    fullPerSecond: fullOf(service, quotaCores),
     sensitivity: drawSensitivity(rng),
     measurement: drawMeasurement(demandSeconds, rng),
   };
@@ -165,7 +213,7 @@ function drawCourse(rng: Rng): Course {
     windowSeconds: oneOf(rng, [5, 15, 15, 15, 15, 30, 60]),
     replicas: rng() < 0.4 ? 1 : Math.round(spread(rng, 1, 12)),
     pattern: {
-      kind: oneOf(rng, ["flat", "flat", "wave", "walk", "saw", "steps", "calm-then-step", "bursts"] as const),
+      kind: oneOf(rng, ["flat", "scatter", "scatter", "wave", "walk", "saw", "steps", "calm-then-step", "bursts"] as const),
       size: uniform(rng, 0.1, 0.9),
       windows: spread(rng, 8, 80),
       phase: rng(),

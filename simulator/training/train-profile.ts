@@ -2,7 +2,7 @@ import { seededRng, standardNormal } from "@tradewind/core/values/rng.ts";
 import type { Rng } from "@tradewind/core/values/rng.ts";
 import { HEAD, MEDIAN, PART_NAMES, PARTS, PLACE_INPUTS, WEIGHT_COUNT, WINDOW_INPUTS } from "@tradewind/predictor/models/network/shape.ts";
 import type { PartName } from "@tradewind/predictor/models/network/shape.ts";
-import type { HeldOut, NetworkErrors } from "@tradewind/predictor/models/network/shipped.ts";
+import type { HeldOut, NetworkErrors } from "@tradewind/predictor/models/network/shipped-form.ts";
 import type { Tensors } from "../teacher/td3/engine.ts";
 import { adamState, adamStep } from "../teacher/td3/update.ts";
 import type { AdamState } from "../teacher/td3/update.ts";
