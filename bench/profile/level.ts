@@ -62,7 +62,10 @@ function follow(network: LatencyNetwork, rows: readonly Recorded[], ahead: numbe
   const calm = median(rows.filter((_, i) => (loads[i] ?? 0) <= middle).map(({ p95Seconds }) => p95Seconds));
   const useOf = ({ window: { observation } }: Recorded): number =>
     observation.cpuUsageCores === undefined ? 0 : observation.cpuUsageCores / (observation.cpuCores ?? most);
-  const most = quantile(rows.map(({ window }) => window.observation.cpuUsageCores ?? 0), CAPACITY_SHARE);
+  const most = quantile(
+    rows.map(({ window }) => window.observation.cpuUsageCores ?? 0),
+    CAPACITY_SHARE,
+  );
   const pending: (Forecast | undefined)[] = [];
   const points: LevelPoint[] = [];
   const judged: Judged[] = [];
@@ -75,7 +78,10 @@ function follow(network: LatencyNetwork, rows: readonly Recorded[], ahead: numbe
       if (i >= WARM_UP)
         judged.push({
           actual,
-          by: Object.fromEntries(EXPERTS.map((name, at) => [name, made.experts[at]])) as Record<Expert, number>,
+          by: Object.fromEntries(EXPERTS.map((name, at) => [name, made.experts[at]])) as Record<
+            Expert,
+            number
+          >,
           ours: made.ours,
           low: made.low,
           high: made.high,
@@ -98,7 +104,12 @@ const rounded = (value: number): number => Math.round(1e3 * value) / 1e3;
 /** Mean |ln error| of all. */
 function errorsOf(judged: readonly Judged[]): Record<string, unknown> {
   const of = (said: (each: Judged) => number): number =>
-    rounded(mean(judged.map((each) => Math.abs(each.actual - said(each))), 0));
+    rounded(
+      mean(
+        judged.map((each) => Math.abs(each.actual - said(each))),
+        0,
+      ),
+    );
   const by = (name: Expert): number => of(({ by: all }) => all[name]);
   const rules = Object.fromEntries(RULES.map((name) => [name, by(name)]));
   return { ours: of(({ ours }) => ours), rules, network: by("network"), curve: by("curve") };
@@ -111,7 +122,12 @@ export function measureLevels(network: LatencyNetwork, { name, rows }: Recording
   return AHEAD.map((ahead) => {
     const judged = services.flatMap((each) => follow(network, each, ahead));
     const inside = (among: readonly Judged[]): number =>
-      rounded(mean(among.map(({ actual, high, low }) => Number(actual >= low && actual <= high)), 0));
+      rounded(
+        mean(
+          among.map(({ actual, high, low }) => Number(actual >= low && actual <= high)),
+          0,
+        ),
+      );
     const knee = judged.filter(({ isKnee }) => isKnee);
     return {
       set: name,
@@ -120,7 +136,11 @@ export function measureLevels(network: LatencyNetwork, { name, rows }: Recording
       kneeRows: knee.length,
       ...errorsOf(judged),
       knee: errorsOf(knee),
-      coverage: { all: inside(judged), knee: inside(knee), busy: inside(judged.filter(({ isBusy }) => isBusy)) },
+      coverage: {
+        all: inside(judged),
+        knee: inside(knee),
+        busy: inside(judged.filter(({ isBusy }) => isBusy)),
+      },
     };
   });
 }

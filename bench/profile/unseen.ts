@@ -142,7 +142,14 @@ export interface UnseenSplit {
 }
 
 /** The same by method, for the table of held-out configurations and times. */
-export function heldOutOf({ kneeMape, kneeMedian, mape, median: middle, name, split }: UnseenSplit): Record<string, unknown> {
+export function heldOutOf({
+  kneeMape,
+  kneeMedian,
+  mape,
+  median: middle,
+  name,
+  split,
+}: UnseenSplit): Record<string, unknown> {
   const of = (method: Method): Record<string, number | null> => ({
     mean: mape[method],
     median: middle[method],
@@ -150,7 +157,12 @@ export function heldOutOf({ kneeMape, kneeMedian, mape, median: middle, name, sp
     kneeMedian: kneeMedian[method],
   });
   const [ours, curve, network, both] = [of("ours"), of("tracked"), of("network"), of("both")];
-  const rivals = { linear: of("linear"), piecewise: of("piecewise"), trees: of("boosted"), constant: of("naive") };
+  const rivals = {
+    linear: of("linear"),
+    piecewise: of("piecewise"),
+    trees: of("boosted"),
+    constant: of("naive"),
+  };
   return { set: name, split, ours, curve, network, both, ...rivals };
 }
 

@@ -88,7 +88,9 @@ async function train(flags: Flags): Promise<void> {
   };
   if (flags.out !== undefined)
     await writeFile(flags.out, moduleOf({ about, weights: packed(Float64Array.from(training.averaged)) }));
-  process.stdout.write(`${flags.json ? JSON.stringify({ simulated: true, engine, ...about }) : inWords(about)}\n`);
+  process.stdout.write(
+    `${flags.json ? JSON.stringify({ simulated: true, engine, ...about }) : inWords(about)}\n`,
+  );
 }
 
 /** Shows how far something is and how long it will take. */
@@ -177,7 +179,9 @@ function inWords({ hash, heldOut, services, steps }: ShippedNetwork["about"]): s
   ].join("\n");
 }
 
-const moduleOf = (network: ShippedNetwork): string => `import type { ShippedNetwork } from "./shipped-form.ts";
+const moduleOf = (
+  network: ShippedNetwork,
+): string => `import type { ShippedNetwork } from "./shipped-form.ts";
 
 /** Written by \`tradewind lab train-profile\`; not by hand. */
 export const SHIPPED_NETWORK: ShippedNetwork = ${JSON.stringify(network, undefined, 2)};

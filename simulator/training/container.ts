@@ -97,7 +97,13 @@ export class TrainingContainer {
   private readonly offs: Float64Array;
 
   /** @param rings of requests; two containers that run by turns need their own */
-  constructor(service: TrainingService, condition: Condition, key: number, onEnd: OnEnd, rings = emptyRings()) {
+  constructor(
+    service: TrainingService,
+    condition: Condition,
+    key: number,
+    onEnd: OnEnd,
+    rings = emptyRings(),
+  ) {
     ({ starts: this.starts, queued: this.queued, marks: this.marks, offs: this.offs } = rings);
     this.service = service;
     this.condition = condition;

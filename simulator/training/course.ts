@@ -114,7 +114,8 @@ export class ServiceCourse {
       cpuCores: (container.usedSeconds - used) / plan.windowSeconds + plan.service.housekeepingCores,
       queuedSeconds: this.queuedSum / Math.max(1, this.ended.length),
     });
-    const throttledRatio = (container.throttledPeriods - throttled) / Math.max(1, container.periods - periods);
+    const throttledRatio =
+      (container.throttledPeriods - throttled) / Math.max(1, container.periods - periods);
     const window = this.seen(moment, throttledRatio);
     this.windows += 1;
     this.sinceStart += 1;
@@ -145,7 +146,8 @@ export class ServiceCourse {
         this.conditionOf(moment, 1),
         key + 16 * run,
         (number, time, queued) => {
-          if (number >= uncounted && number < uncounted + counted) seconds.push(isBlind ? time - queued : time);
+          if (number >= uncounted && number < uncounted + counted)
+            seconds.push(isBlind ? time - queued : time);
         },
         this.rings,
       );
@@ -179,7 +181,8 @@ export class ServiceCourse {
   private move(): void {
     const { plan, rng, windows } = this;
     const { changeChance, drift, sensitivity } = plan;
-    this.drifted *= Math.exp(drift * standardNormal(rng)) * (windows === plan.deployAt ? plan.deployFactor : 1);
+    this.drifted *=
+      Math.exp(drift * standardNormal(rng)) * (windows === plan.deployAt ? plan.deployFactor : 1);
     if (windows > 0 && rng() < changeChance) this.resize();
     this.isTenantThere = this.isTenantThere ? rng() > 0.2 : rng() < sensitivity.tenantChance;
     const tenant = this.isTenantThere ? sensitivity.tenantSize : 0;
@@ -237,12 +240,14 @@ export class ServiceCourse {
   private seen(moment: Moment, throttledRatio: number): NetworkWindow {
     const { plan, rng } = this;
     const { measurement, windowSeconds } = plan;
-    const { buckets, cpuUnit, cpuWindows, hasInterference, hasMemory, isTailOnly, keptRatio, overlap } = measurement;
+    const { buckets, cpuUnit, cpuWindows, hasInterference, hasMemory, isTailOnly, keptRatio, overlap } =
+      measurement;
     const recent = this.reports.slice(-overlap);
     const seconds = kept(recent, keptRatio, rng).sort();
     const calls = Math.round((seconds.length * measurement.counted) / recent.length);
     const usedCores = meanOf(this.reports.slice(-cpuWindows).map(({ cpuCores }) => cpuCores));
-    const ofQuantile = (share: number): number => (buckets.length > 0 ? bucketed(seconds, share, buckets) : quantileOf(seconds, share));
+    const ofQuantile = (share: number): number =>
+      buckets.length > 0 ? bucketed(seconds, share, buckets) : quantileOf(seconds, share);
     const isLimitKnown = moment.quotaCores < Infinity && cpuUnit === 1;
     const interference = (value: number): number =>
       hasInterference ? Math.min(1, Math.max(0, value + INTERFERENCE_NOISE * standardNormal(rng))) : UNSEEN;
@@ -252,22 +257,34 @@ export class ServiceCourse {
         atMs: MS * windowSeconds * (this.windows + 1),
         windowSeconds,
         cpuCores: isLimitKnown ? moment.quotaCores : undefined,
-        loadPerContainer: (recent.reduce((sum, each) => sum + each.seconds.length, 0) / recent.length) / windowSeconds,
+        loadPerContainer:
+          recent.reduce((sum, each) => sum + each.seconds.length, 0) / recent.length / windowSeconds,
         calls,
         ...(keptRatio < 1 && { keptRatio }),
-        ...(measurement.hasCpu && { cpuUsageCores: usedCores * cpuUnit * Math.exp(CPU_NOISE * standardNormal(rng)) }),
+        ...(measurement.hasCpu && {
+          cpuUsageCores: usedCores * cpuUnit * Math.exp(CPU_NOISE * standardNormal(rng)),
+        }),
         ...(seconds.length >= LEAST_TAIL && { p95Seconds: ofQuantile(0.95) }),
-        ...(!isTailOnly && seconds.length > 1 && { p50Seconds: ofQuantile(0.5), meanSeconds: meanOf([...seconds]) }),
+        ...(!isTailOnly &&
+          seconds.length > 1 && { p50Seconds: ofQuantile(0.5), meanSeconds: meanOf([...seconds]) }),
         ...(!isTailOnly && seconds.length >= LEAST_FAR_TAIL && { p99Seconds: ofQuantile(0.99) }),
         ...(measurement.hasThrottling && isLimitKnown && { throttledRatio }),
         ...(this.windows === plan.deployAt && { isAfterDeploy: true }),
         ...(this.sinceStart < 4 && plan.warmUp > 0 && { youngShare: 1 }),
       },
       surroundings: {
-        memoryRatio: hasMemory && memoryNeed > 0 ? Math.min(MOST_RESIDENT, memoryNeed / moment.memoryScale) : UNSEEN,
-        interference: [interference(moment.cpuInterference), UNSEEN, interference(moment.bandwidthInterference), UNSEEN],
+        memoryRatio:
+          hasMemory && memoryNeed > 0 ? Math.min(MOST_RESIDENT, memoryNeed / moment.memoryScale) : UNSEEN,
+        interference: [
+          interference(moment.cpuInterference),
+          UNSEEN,
+          interference(moment.bandwidthInterference),
+          UNSEEN,
+        ],
       },
-      ...(measurement.hasTransit && { transitSeconds: (measurement.isBlind ? (recent.at(-1)?.queuedSeconds ?? 0) : 0) + 0.0005 }),
+      ...(measurement.hasTransit && {
+        transitSeconds: (measurement.isBlind ? (recent.at(-1)?.queuedSeconds ?? 0) : 0) + 0.0005,
+      }),
     };
   }
 }

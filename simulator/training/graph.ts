@@ -1,9 +1,20 @@
-import { BEND, BENT_AT_ZERO, BOUNDED, CAPACITY_SCALE, FARTHEST_USE, FIRST_USES, MOST_USE, OVERLOAD, RISING, TIGHTNESS } from "@tradewind/predictor/models/network/head.ts";
+import {
+  BEND,
+  BENT_AT_ZERO,
+  BOUNDED,
+  CAPACITY_SCALE,
+  FARTHEST_USE,
+  FIRST_USES,
+  MOST_USE,
+  OVERLOAD,
+  RISING,
+  TIGHTNESS,
+} from "@tradewind/predictor/models/network/head.ts";
 import {
   ANCHOR_INPUTS,
   CAPACITIES,
+  CHANNELS,
   GROUP,
-  GROUPS,
   HEAD,
   KEPT,
   LEAST_SUM,
@@ -88,25 +99,16 @@ export function weightTensors(tf: Tensors, values: Float32Array): Tensor[] {
 const named = (tensors: readonly Tensor[]): Weights =>
   Object.fromEntries(PART_NAMES.map((name, i) => [name, tensors[i]])) as Record<PartName, Tensor>;
 
-/** What is left of each window at each later one, for one group of channels: [windows, windows]. */
-function fading(tf: Tensors, kept: number): Tensor {
-  const values = Array.from({ length: WINDOWS * WINDOWS }, (_, i) => {
-    const ago = Math.floor(i / WINDOWS) - (i % WINDOWS);
-    return ago < 0 ? 0 : kept ** ago;
-  });
-  return tf.tensor(values, [WINDOWS, WINDOWS]);
-}
-
 /** Two matrices. Its gradients transpose first: the WebAssembly engine is several times slower on products that transpose themselves. */
 function product(tf: Tensors, left: Tensor, right: Tensor): Tensor {
   const run = tf.customGrad((...given) => {
     const [a, b, save] = given as unknown as [Tensor, Tensor, (kept: Tensor[]) => void];
     save([a, b]);
     return {
-      value: tf.matMul(a as never, b as never),
+      value: tf.matMul(a, b),
       gradFunc: (slope: Tensor, [first, second]: Tensor[]) => [
-        tf.matMul(slope as never, tf.transpose(second as Tensor) as never),
-        tf.matMul(tf.transpose(first as Tensor) as never, slope as never),
+        tf.matMul(slope, tf.transpose(second as Tensor)),
+        tf.matMul(tf.transpose(first as Tensor), slope),
       ],
     };
   });
@@ -119,10 +121,68 @@ function rowsOf(tf: Tensors, all: Tensor, chosen: Tensor): Tensor {
     const [matrix] = given as unknown as [Tensor];
     return {
       value: tf.gatherND(matrix, chosen),
-      gradFunc: (slope: Tensor) => tf.scatterND(chosen, slope, matrix.shape as never),
+      gradFunc: (slope: Tensor) => tf.scatterND(chosen, slope, matrix.shape),
     };
   });
   return run(all);
+}
+
+/**
+ * Fading means of what windows say, as loud as they say it: [windows · rows, channels] of [windows · rows, 2 · channels]. Sums of so many
+ * windows are a loop over numbers, and so are their gradients, from the last window to the first.
+ */
+function fadingMeans(tf: Tensors, said: Tensor, rows: number): Tensor {
+  const width = rows * CHANNELS;
+  const values = new Float32Array(WINDOWS * width);
+  const louds = new Float32Array(WINDOWS * width);
+  const bends = new Float32Array(WINDOWS * width);
+  const sums = new Float32Array(WINDOWS * width);
+  const weights = new Float32Array(WINDOWS * width);
+  const run = tf.customGrad((...given) => {
+    const [all] = given as unknown as [Tensor];
+    const numbers = all.dataSync();
+    const means = new Float32Array(WINDOWS * width);
+    for (let i = 0; i < means.length; i += 1) {
+      const channel = i % CHANNELS;
+      const at = 2 * (i - channel) + channel;
+      const bent = Math.tanh((numbers[at + CHANNELS] as number) / LOUDEST);
+      const loud = Math.exp(LOUDEST * bent);
+      const kept = i < width ? 0 : (KEPT[Math.floor(channel / GROUP)] as number);
+      values[i] = numbers[at] as number;
+      bends[i] = bent;
+      louds[i] = loud;
+      sums[i] = loud * (values[i] as number) + (kept === 0 ? 0 : kept * (sums[i - width] as number));
+      weights[i] = loud + (kept === 0 ? 0 : kept * (weights[i - width] as number));
+      means[i] = (sums[i] as number) / ((weights[i] as number) + LEAST_SUM);
+    }
+    return {
+      value: tf.tensor(means, [WINDOWS * rows, CHANNELS]),
+      gradFunc: (slope: Tensor) =>
+        tf.tensor(slopes(slope.dataSync() as Float32Array), [WINDOWS * rows, 2 * CHANNELS]),
+    };
+  });
+  const slopes = (by: Float32Array): Float32Array => {
+    const out = new Float32Array(2 * by.length);
+    const ofSums = new Float32Array(width);
+    const ofWeights = new Float32Array(width);
+    for (let i = by.length - 1; i >= 0; i -= 1) {
+      const channel = i % CHANNELS;
+      const at = 2 * (i - channel) + channel;
+      const place = i % width;
+      const kept = KEPT[Math.floor(channel / GROUP)] as number;
+      const weight = (weights[i] as number) + LEAST_SUM;
+      const bySum = (by[i] as number) / weight + kept * (ofSums[place] as number);
+      const byWeight =
+        (-(by[i] as number) * (sums[i] as number)) / (weight * weight) + kept * (ofWeights[place] as number);
+      ofSums[place] = bySum;
+      ofWeights[place] = byWeight;
+      const [bent, loud] = [bends[i] as number, louds[i] as number];
+      out[at] = bySum * loud;
+      out[at + CHANNELS] = (bySum * (values[i] as number) + byWeight) * loud * (1 - bent * bent);
+    }
+    return out;
+  };
+  return run(said);
 }
 
 /** The network of predictor/models/network as TensorFlow.js has it. */
@@ -156,34 +216,23 @@ class Graph {
   private context({ anchors, chosen, last, rows, windows }: LessonBatch): Tensor {
     const { tf } = this;
     const seen = this.bent("second", this.bent("first", windows));
-    const short = this.faded(this.dense("shortSum", seen), rows);
-    const long = this.faded(this.dense("longSum", this.bent("third", tf.concat([seen, short], 1))), rows);
+    const short = fadingMeans(tf, this.dense("shortSum", seen), rows);
+    const long = fadingMeans(
+      tf,
+      this.dense("longSum", this.bent("third", tf.concat([seen, short], 1))),
+      rows,
+    );
     const sums = rowsOf(tf, tf.concat([short, long], 1), chosen);
     return this.bent("context", this.bent("fourth", tf.concat([last, sums, anchors], 1)));
-  }
-
-  /** Fading means of what windows say: [windows · rows, channels]. */
-  private faded(said: Tensor, rows: number): Tensor {
-    const { tf } = this;
-    const [value, loud] = tf.split(said, 2, 1) as [Tensor, Tensor];
-    const weight = tf.exp(tf.mul(LOUDEST, tf.tanh(tf.div(loud, LOUDEST))));
-    const values = this.fade(tf.mul(weight, value), rows);
-    return tf.div(values, tf.add(this.fade(weight, rows), LEAST_SUM));
-  }
-
-  private fade(all: Tensor, rows: number): Tensor {
-    const { tf } = this;
-    const groups = tf.split(all, GROUPS, 1).map((group, i) => {
-      const inTime = tf.reshape(group, [WINDOWS, rows * GROUP]);
-      return tf.reshape(product(tf, fading(tf, KEPT[i] as number), inTime), [WINDOWS * rows, GROUP]);
-    });
-    return tf.concat(groups, 1);
   }
 
   /** What the capacities make of places: [rows · moments, questions, 2 · capacities], two numbers of each. */
   private uses(context: Tensor, { limitUse, relativeLoad }: LessonBatch): Tensor {
     const { tf } = this;
-    const [ofLimit, ofProgram] = tf.split(this.spread(this.dense("capacities", context)), 2, 2) as [Tensor, Tensor];
+    const [ofLimit, ofProgram] = tf.split(this.spread(this.dense("capacities", context)), 2, 2) as [
+      Tensor,
+      Tensor,
+    ];
     const first = tf.tensor([...FIRST_USES], [1, 1, CAPACITIES]);
     const program = tf.add(relativeLoad, tf.add(tf.mul(CAPACITY_SCALE, ofProgram), first));
     const apart = tf.mul(TIGHTNESS, tf.sub(tf.add(limitUse, ofLimit), program));
@@ -274,7 +323,8 @@ export function lossOf(tf: Tensors, tensors: readonly Tensor[], batch: LessonBat
   const levels = tf.div(tf.sum(tf.mul(tf.sum(pinball, 2, true), weight)), tf.add(tf.sum(weight), 1e-6));
   const rows = quantiles.shape[0] ?? 0;
   const medianOff = tf.slice(off, [0, 0, MEDIAN], [rows, QUESTIONS, 1]);
-  const part = (all: Tensor, from: number, size: number): Tensor => tf.slice(all, [0, from, 0], [rows, size, 1]);
+  const part = (all: Tensor, from: number, size: number): Tensor =>
+    tf.slice(all, [0, from, 0], [rows, size, 1]);
   const moved = QUESTIONS - AS_IT_IS - 1;
   const apart = tf.abs(tf.sub(part(medianOff, AS_IT_IS + 1, moved), part(medianOff, AS_IT_IS, 1)));
   const both = tf.mul(part(weight, AS_IT_IS + 1, moved), part(weight, AS_IT_IS, 1));

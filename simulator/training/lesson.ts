@@ -111,7 +111,8 @@ function places(course: ServiceCourse, now: Moment, rng: Rng): Asked[] {
       ? Math.min(LARGEST_SIZE, Math.max(LEAST_SIZE, now.quotaCores * cores))
       : now.quotaCores;
     const wanted = movesLoad ? now.requestsPerSecond * load : now.requestsPerSecond;
-    const memoryScale = rng() < 0.15 ? now.memoryScale * Math.exp(0.35 * standardNormal(rng)) : now.memoryScale;
+    const memoryScale =
+      rng() < 0.15 ? now.memoryScale * Math.exp(0.35 * standardNormal(rng)) : now.memoryScale;
     const moment = { ...now, quotaCores, memoryScale };
     return { ...moment, requestsPerSecond: Math.min(wanted, MOST_USE * course.fullPerSecond(moment)) };
   });

@@ -79,7 +79,8 @@ export const PRIOR_TEXT =
 const uniform = (rng: Rng, low: number, high: number): number => low + (high - low) * rng();
 /** Uniform in the logarithm. */
 const spread = (rng: Rng, low: number, high: number): number => low * (high / low) ** rng();
-const oneOf = <Value>(rng: Rng, values: readonly Value[]): Value => values[Math.floor(rng() * values.length)] as Value;
+const oneOf = <Value>(rng: Rng, values: readonly Value[]): Value =>
+  values[Math.floor(rng() * values.length)] as Value;
 
 const MOST_DEMAND = 0.5;
 const LEAST_DEMAND = 0.0002;
@@ -144,7 +145,9 @@ function drawAny(rng: Rng): TrainingPlan {
   const { demandSeconds, lockedShare } = demandOf(cpuCores, use / requestsPerSecond, rng);
   const offCpu = drawOffCpu(demandSeconds, rng);
   const isOneThread = cores === 1 && rng() < 0.55;
-  const threads = isOneThread ? 1 : Math.max(cores, oneOf(rng, [cores, cores, 4 * cores, 16, 64, Infinity, Infinity]));
+  const threads = isOneThread
+    ? 1
+    : Math.max(cores, oneOf(rng, [cores, cores, 4 * cores, 16, 64, Infinity, Infinity]));
   const service: TrainingService = {
     demandSeconds,
     demandSpread: spread(rng, 0.15, 1.2),
@@ -205,7 +208,15 @@ function drawOffCpu(
 
 type Course = Pick<
   TrainingPlan,
-  "windowSeconds" | "replicas" | "pattern" | "changeChance" | "deployAt" | "deployFactor" | "weather" | "drift" | "warmUp"
+  | "windowSeconds"
+  | "replicas"
+  | "pattern"
+  | "changeChance"
+  | "deployAt"
+  | "deployFactor"
+  | "weather"
+  | "drift"
+  | "warmUp"
 >;
 
 function drawCourse(rng: Rng): Course {
@@ -213,7 +224,17 @@ function drawCourse(rng: Rng): Course {
     windowSeconds: oneOf(rng, [5, 15, 15, 15, 15, 30, 60]),
     replicas: rng() < 0.4 ? 1 : Math.round(spread(rng, 1, 12)),
     pattern: {
-      kind: oneOf(rng, ["flat", "scatter", "scatter", "wave", "walk", "saw", "steps", "calm-then-step", "bursts"] as const),
+      kind: oneOf(rng, [
+        "flat",
+        "scatter",
+        "scatter",
+        "wave",
+        "walk",
+        "saw",
+        "steps",
+        "calm-then-step",
+        "bursts",
+      ] as const),
       size: uniform(rng, 0.1, 0.9),
       windows: spread(rng, 8, 80),
       phase: rng(),

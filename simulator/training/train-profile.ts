@@ -1,11 +1,20 @@
 import { seededRng, standardNormal } from "@tradewind/core/values/rng.ts";
 import type { Rng } from "@tradewind/core/values/rng.ts";
-import { HEAD, MEDIAN, PART_NAMES, PARTS, PLACE_INPUTS, WEIGHT_COUNT, WINDOW_INPUTS } from "@tradewind/predictor/models/network/shape.ts";
+import {
+  HEAD,
+  MEDIAN,
+  PART_NAMES,
+  PARTS,
+  PLACE_INPUTS,
+  WEIGHT_COUNT,
+  WINDOW_INPUTS,
+} from "@tradewind/predictor/models/network/shape.ts";
 import type { PartName } from "@tradewind/predictor/models/network/shape.ts";
 import type { HeldOut, NetworkErrors } from "@tradewind/predictor/models/network/shipped-form.ts";
 import type { Tensors } from "../teacher/td3/engine.ts";
 import { adamState, adamStep } from "../teacher/td3/update.ts";
 import type { AdamState } from "../teacher/td3/update.ts";
+import type { Tensor } from "./graph.ts";
 import { AS_IT_IS, lessonBatch, lossOf, quantilesOf, weightTensors } from "./graph.ts";
 import { ASK, ASKS, QUESTION, QUESTIONS, WINDOWS } from "./lesson.ts";
 
@@ -35,7 +44,8 @@ export function newTraining(seed: number): ProfileTraining {
     const { columns, from, rows } = PARTS[name];
     const isBias = name.endsWith("Bias") && rows === 1;
     const [deviation, middle] = STARTS[name] ?? (isBias ? [0, 0] : [1 / Math.sqrt(rows), 0]);
-    for (let i = from; i < from + rows * columns; i += 1) values[i] = middle + deviation * standardNormal(rng);
+    for (let i = from; i < from + rows * columns; i += 1)
+      values[i] = middle + deviation * standardNormal(rng);
   }
   // The lowest quantile begins below the usual time, and each next one above the one before it.
   const { columns, from } = PARTS.levelsBias;
@@ -82,8 +92,9 @@ export function trainStep(
     const taken = lessonBatch(tf, batch);
     const run = tf.valueAndGrads((...parts) => lossOf(tf, parts, taken) as never);
     const { grads, value } = run(weightTensors(tf, values));
-    for (const [i, each] of grads.entries()) gradient.set(each.dataSync(), PARTS[PART_NAMES[i] as PartName].from);
-    return value.dataSync()[0] ?? Number.NaN;
+    for (const [i, each] of grads.entries())
+      gradient.set(each.dataSync(), PARTS[PART_NAMES[i] as PartName].from);
+    return (value as Tensor).dataSync()[0] ?? Number.NaN;
   });
   if (!Number.isFinite(loss)) throw new Error("a loss of the training is not finite");
   shorten(gradient);

@@ -30,7 +30,10 @@ const arraysOf = ({ adam, averaged, values }: ProfileTraining): Float32Array[] =
   adam.second,
 ];
 
-export function trainingText({ batch, seed, services, steps }: TrainingSettings, training: ProfileTraining): string {
+export function trainingText(
+  { batch, seed, services, steps }: TrainingSettings,
+  training: ProfileTraining,
+): string {
   const schema = "tradewind.dev/profile-training/v1";
   const header: z.infer<typeof Header> = { schema, seed, services, batch, steps, done: training.steps };
   const bytes = arraysOf(training).map((each) => Buffer.from(each.buffer, each.byteOffset, each.byteLength));
@@ -63,4 +66,6 @@ export function trainingOf(text: string, path: string, wanted: TrainingSettings)
 
 /** SHA-256 of weights as they are stored, hexadecimal. */
 export const hashOf = (weights: Float32Array): string =>
-  createHash("sha256").update(Buffer.from(weights.buffer, weights.byteOffset, weights.byteLength)).digest("hex");
+  createHash("sha256")
+    .update(Buffer.from(weights.buffer, weights.byteOffset, weights.byteLength))
+    .digest("hex");

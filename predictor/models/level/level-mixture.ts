@@ -30,7 +30,9 @@ export class LevelMixture {
   /** @param forecasts finite, one for each */
   mix(forecasts: readonly number[]): number {
     const { weights } = this;
-    const order = forecasts.map((_, i) => i).toSorted((a, b) => (forecasts[a] as number) - (forecasts[b] as number));
+    const order = forecasts
+      .map((_, i) => i)
+      .toSorted((a, b) => (forecasts[a] as number) - (forecasts[b] as number));
     let below = 0;
     for (const i of order) {
       below += weights[i] as number;

@@ -94,12 +94,15 @@ export class Head {
   }
 
   contextOf(state: Float64Array): HeadContext {
-    const layer = (name: "lowBias" | "lowGate" | "highBias" | "highGate" | "levels" | "capacities"): Float64Array => {
+    const layer = (
+      name: "lowBias" | "lowGate" | "highBias" | "highGate" | "levels" | "capacities",
+    ): Float64Array => {
       const out = new Float64Array(PARTS[name].columns);
       dense(this.weights, name, state, out);
       return out;
     };
-    const gate = (name: "lowGate" | "highGate"): Float64Array => layer(name).map((each) => 2 * logistic(each));
+    const gate = (name: "lowGate" | "highGate"): Float64Array =>
+      layer(name).map((each) => 2 * logistic(each));
     const levels = layer("levels").map((each, i) => (i === 0 ? each : softplus(each)));
     return {
       lowBias: layer("lowBias"),
@@ -137,7 +140,8 @@ export class Head {
       const at = PLACE_INPUTS + 2 * k;
       inputs[at] = (softplus(OVERLOAD * use) / 2 - Math.log(full)) / 2;
       byUse[2 * k] =
-        ((MOST_USE * bent * (1 - logistic(BEND * use))) / full + (OVERLOAD * logistic(OVERLOAD * use)) / 2) / 2;
+        ((MOST_USE * bent * (1 - logistic(BEND * use))) / full + (OVERLOAD * logistic(OVERLOAD * use)) / 2) /
+        2;
       const held = squash(use, FARTHEST_USE);
       inputs[at + 1] = held / 2;
       byUse[2 * k + 1] = squashSlope(held, FARTHEST_USE) / 2;
@@ -179,7 +183,11 @@ export class Head {
   }
 
   /** One pass back from the median. */
-  private slopes(context: HeadContext, { byCores, byLoad, byMemory, isLimited }: PlaceInputs, answer: NetworkAnswer): void {
+  private slopes(
+    context: HeadContext,
+    { byCores, byLoad, byMemory, isLimited }: PlaceInputs,
+    answer: NetworkAnswer,
+  ): void {
     const { back, byUse, high, low, ofLimit, one: first, oneSlopes, outMedian, twoSlopes } = this;
     for (let j = 0; j < HEAD; j += 1) back[j] = (outMedian[j] as number) * (twoSlopes[j] as number);
     for (let i = 0; i < HEAD; i += 1) first[i] = dot(high, i * HEAD, back) * (oneSlopes[i] as number);

@@ -7,11 +7,23 @@ import { Head } from "./head.ts";
 import type { HeadContext, NetworkAnswer } from "./head.ts";
 import { emptyPlace, writePlace } from "./place-inputs.ts";
 import type { Question, Surface } from "./place-inputs.ts";
-import { ANCHOR_INPUTS, CHANNELS, GROUP, HIDDEN, KEPT, LEAST_SUM, LOUDEST, WEIGHT_COUNT, WINDOW_INPUTS } from "./shape.ts";
+import {
+  ANCHOR_INPUTS,
+  CHANNELS,
+  GROUP,
+  HIDDEN,
+  KEPT,
+  LEAST_SUM,
+  LOUDEST,
+  WEIGHT_COUNT,
+  WINDOW_INPUTS,
+} from "./shape.ts";
 import type { LayerName } from "./shape.ts";
 import { squash } from "./smooth.ts";
 import { anchorOf, TIME, writeAnchors } from "./window-inputs.ts";
 import type { NetworkWindow } from "./window-inputs.ts";
+
+export type { NetworkWindow, Question };
 
 /** What is known of one service after its windows: plain numbers. */
 export interface NetworkState extends Basis {

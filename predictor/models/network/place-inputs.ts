@@ -62,7 +62,12 @@ export interface Surface {
 }
 
 /** Allocates nothing. */
-export function writePlace(surface: Surface, question: Question, curves: CurveAnswers, out: PlaceInputs): void {
+export function writePlace(
+  surface: Surface,
+  question: Question,
+  curves: CurveAnswers,
+  out: PlaceInputs,
+): void {
   const { anchors } = surface;
   const { byCores, byLoad, byMemory, values } = out;
   const load = logLoad(question.loadPerContainer);

@@ -1,5 +1,6 @@
 /** ln(1 + eˣ), exact for any size. */
-export const softplus = (x: number): number => (x > 0 ? x + Math.log1p(Math.exp(-x)) : Math.log1p(Math.exp(x)));
+export const softplus = (x: number): number =>
+  x > 0 ? x + Math.log1p(Math.exp(-x)) : Math.log1p(Math.exp(x));
 
 /** Slope of {@link softplus}. */
 export const logistic = (x: number): number => 1 / (1 + Math.exp(-x));

@@ -81,7 +81,11 @@ export function logsOf({ calls = 0, ...seen }: ProfileObservation): WindowLogs {
 }
 
 /** @param surprise ln of the p95 over what the curve said; NaN: it said nothing */
-export function anchorsAfter(before: Anchors, { cores, demand, load, time }: WindowLogs, surprise: number): number[] {
+export function anchorsAfter(
+  before: Anchors,
+  { cores, demand, load, time }: WindowLogs,
+  surprise: number,
+): number[] {
   const after = before.map((each) => ANCHOR_KEPT * each);
   for (const [which, value] of [time, load, cores, demand, surprise].entries()) {
     if (Number.isNaN(value)) continue;
@@ -136,7 +140,11 @@ export function writeWindow(seen: Seen, out: Float64Array): void {
   if (place !== WINDOW_INPUTS) throw new RangeError(`a window has ${place} inputs`);
 }
 
-function putObservation({ logs, window }: Seen, put: (value: number) => void, putFlagged: (value: number) => void): void {
+function putObservation(
+  { logs, window }: Seen,
+  put: (value: number) => void,
+  putFlagged: (value: number) => void,
+): void {
   const { observation, surroundings, transitSeconds, worstRatio } = window;
   const { cores, cpu, demand, time } = logs;
   put(Math.tanh((Math.log(observation.windowSeconds) - 2.7) / 2));
@@ -152,7 +160,8 @@ function putObservation({ logs, window }: Seen, put: (value: number) => void, pu
   putFlagged(squash(logOf(observation.p99Seconds) - time, 3));
   putFlagged(squash(logOf(observation.meanSeconds) - time, 3));
   putFlagged(observation.throttledRatio ?? Number.NaN);
-  for (let i = 0; i < INTERFERENCE_COMPONENTS.length; i += 1) putFlagged(surroundings.interference[i] ?? Number.NaN);
+  for (let i = 0; i < INTERFERENCE_COMPONENTS.length; i += 1)
+    putFlagged(surroundings.interference[i] ?? Number.NaN);
   putFlagged(squash(surroundings.memoryRatio, 2));
   put(observation.isAfterDeploy === true ? 1 : 0);
   put(observation.youngShare ?? 0);

@@ -1,11 +1,11 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Command } from "commander";
 import { beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { emptyNetworkAnswer } from "@tradewind/predictor/models/network/head.ts";
 import { LatencyNetwork } from "@tradewind/predictor/models/network/latency-network.ts";
-import { QUANTILES } from "@tradewind/predictor/models/network/shape.ts";
+import { QUANTILES, WINDOW_INPUTS } from "@tradewind/predictor/models/network/shape.ts";
 import { anchorOf, TIME } from "@tradewind/predictor/models/network/window-inputs.ts";
 import { seededRng } from "@tradewind/core/values/rng.ts";
 import { configure } from "@tradewind/simulator/command/train-profile.ts";
@@ -14,10 +14,19 @@ import type { Tensors } from "@tradewind/simulator/teacher/td3/engine.ts";
 import { emptyRings } from "@tradewind/simulator/training/container.ts";
 import { ServiceCourse } from "@tradewind/simulator/training/course.ts";
 import { lessonBatch, quantilesOf, weightTensors } from "@tradewind/simulator/training/graph.ts";
-import { ASK, ASKS, drawLesson, LESSON, QUESTION, QUESTIONS, WINDOWS } from "@tradewind/simulator/training/lesson.ts";
-import { WINDOW_INPUTS } from "@tradewind/predictor/models/network/shape.ts";
+import {
+  ASK,
+  ASKS,
+  drawLesson,
+  LESSON,
+  QUESTION,
+  QUESTIONS,
+  WINDOWS,
+} from "@tradewind/simulator/training/lesson.ts";
 import { drawPlan } from "@tradewind/simulator/training/prior.ts";
 import { judgeProfile, newTraining, trainStep } from "@tradewind/simulator/training/train-profile.ts";
+import type { ProfileTraining } from "@tradewind/simulator/training/train-profile.ts";
+import { hashOf, trainingOf, trainingText } from "@tradewind/simulator/training/training-file.ts";
 
 let tensors: Tensors;
 beforeAll(async () => {
@@ -60,18 +69,28 @@ describe("the training of the latency network", () => {
     const course = new ServiceCourse(drawPlan(rng), seed, emptyRings());
     const windows = Array.from({ length: WINDOWS }, () => course.next());
     const said = tensors.tidy(() =>
-      quantilesOf(tensors, weightTensors(tensors, values), lessonBatch(tensors, [lesson, drawLesson(1), lesson])).dataSync(),
+      quantilesOf(
+        tensors,
+        weightTensors(tensors, values),
+        lessonBatch(tensors, [lesson, drawLesson(1), lesson]),
+      ).dataSync(),
     );
     const answer = emptyNetworkAnswer();
     let compared = 0;
     for (let ask = 0; ask < ASKS; ask += 1) {
       const last = lesson[WINDOWS * WINDOW_INPUTS + ask * ASK] ?? 0;
-      const state = windows.slice(0, last + 1).reduce((before, { window }) => network.after(before, window), network.empty());
+      const state = windows
+        .slice(0, last + 1)
+        .reduce((before, { window }) => network.after(before, window), network.empty());
       if (!network.isReady(state)) continue;
       // The first question of a moment is the next window as it was measured.
       const { observation, surroundings } = windows[last + 1]?.window ?? {};
       const { cpuCores, loadPerContainer = 0 } = observation ?? {};
-      network.at(state, { cpuCores, loadPerContainer, interference: surroundings?.interference ?? [] }, answer);
+      network.at(
+        state,
+        { cpuCores, loadPerContainer, interference: surroundings?.interference ?? [] },
+        answer,
+      );
       const isAsked = (lesson[LESSON - (ASKS - ask) * QUESTIONS * QUESTION + QUESTION - 1] ?? 0) > 0;
       if (!isAsked) continue;
       for (const copy of [0, 2]) {
@@ -98,16 +117,57 @@ describe("the training of the latency network", () => {
     expect(after.ratios.network).toBeLessThan(after.ratios.curve);
   });
 
-  it("comes to the same weights when it is interrupted and goes on from its directory", async () => {
-    const settings = ["--services=12", "--batch=3", "--held-out=2", "--engine=wasm", "--seed=3", "--json"];
-    const whole = JSON.parse(await run(...settings, "--steps=4")) as { hash: string };
+  it("comes to the same weights when it is interrupted and goes on from its file", () => {
+    const lessons = [1, 2, 3].map(drawLesson);
+    const settings = { seed: 3, services: 3, batch: 2, steps: 4 };
+    const trained = (training: ProfileTraining, until: number): ProfileTraining => {
+      while (training.steps < until) trainStep(tensors, training, lessons, settings);
+      return training;
+    };
+    const whole = trained(newTraining(3), 4);
+    const text = trainingText(settings, trained(newTraining(3), 2));
+    const resumed = trained(trainingOf(text, "training.txt", settings), 4);
+    expect(hashOf(resumed.averaged)).toBe(hashOf(whole.averaged));
+    expect(resumed.values).toEqual(whole.values);
+    expect(() => trainingOf(text, "training.txt", { ...settings, steps: 5 })).toThrow(
+      "training.txt is of another training, with steps 4",
+    );
+    expect(() => trainingOf(text.slice(0, -9), "training.txt", settings)).toThrow(
+      "training.txt is not whole",
+    );
+  });
+});
+
+describe("tradewind lab train-profile", () => {
+  it("keeps services and training in its directory, and writes a module with weights and how they came about", async () => {
     const state = scratchDirectory();
-    const again = JSON.parse(await run(...settings, "--steps=4", `--state=${state}`)) as { hash: string };
     const out = join(state, "shipped-network.ts");
-    const resumed = JSON.parse(await run(...settings, "--steps=4", `--state=${state}`, `--out=${out}`)) as { hash: string };
-    expect(again.hash).toBe(whole.hash);
-    expect(resumed.hash).toBe(whole.hash);
-    expect(readFileSync(out, "utf8")).toContain(whole.hash);
-    await expect(run(...settings, "--steps=5", `--state=${state}`)).rejects.toThrow("is of another training, with steps 4");
+    const flags = [
+      "--services=6",
+      "--batch=2",
+      "--steps=2",
+      "--held-out=2",
+      "--engine=wasm",
+      "--json",
+      `--state=${state}`,
+    ];
+    const first = JSON.parse(await run(...flags)) as { hash: string };
+    const again = JSON.parse(await run(...flags, `--out=${out}`)) as {
+      hash: string;
+      heldOut: { services: number };
+    };
+    expect(again.hash).toBe(first.hash);
+    expect(again.heldOut.services).toBe(2);
+    expect(readFileSync(out, "utf8")).toContain(first.hash);
+    expect(statSync(join(state, "services-1.f32")).size).toBe(6 * 4 * LESSON);
+  });
+
+  it.each([
+    ["--services", "0"],
+    ["--steps", "1e3"],
+    ["--seed", "801"],
+    ["--batch", "-1"],
+  ])("refuses %s %s before anything is trained", async (flag, value) => {
+    await expect(run(`${flag}=${value}`)).rejects.toMatchObject({ code: "invalid-input" });
   });
 });

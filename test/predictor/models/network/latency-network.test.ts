@@ -4,47 +4,12 @@ import { emptyNetworkAnswer } from "@tradewind/predictor/models/network/head.ts"
 import { LatencyNetwork } from "@tradewind/predictor/models/network/latency-network.ts";
 import type { Question } from "@tradewind/predictor/models/network/latency-network.ts";
 import { MEDIAN, QUANTILES } from "@tradewind/predictor/models/network/shape.ts";
-import { randomWeights, stateAfter, windowAt } from "./windows.ts";
+import { placeBy, randomWeights, stateAfter, windowAt } from "./windows.ts";
 
 const answer = emptyNetworkAnswer();
 const worse = emptyNetworkAnswer();
 
-/** Places of all kinds: far below and far above what was seen. */
-const placeBy = (rng: () => number): Required<Question> & { cpuCores: number } => ({
-  cpuCores: 0.05 * 100 ** rng(),
-  loadPerContainer: 0.5 * 1_000 ** rng(),
-  memoryScale: 0.4 + 1.6 * rng(),
-  interference: [rng(), rng(), rng(), rng()],
-});
-
 describe("a latency network of any weights", () => {
-  it("never answers longer for more cores or memory, nor shorter for more load or interference, in 100,000 pairs of places", () => {
-    const rng = seededRng(1);
-    let wrong = 0;
-    for (let round = 0; round < 50; round += 1) {
-      const network = new LatencyNetwork(randomWeights(round, 0.02 + 0.6 * rng()));
-      const state = stateAfter(network, 4 + Math.floor(20 * rng()), round);
-      for (let pair = 0; pair < 2_000; pair += 1) {
-        const place = placeBy(rng);
-        const factor = 1 + 2 * rng() ** 3;
-        const moved = [
-          { ...place, cpuCores: place.cpuCores / factor },
-          { ...place, loadPerContainer: place.loadPerContainer * factor },
-          { ...place, memoryScale: place.memoryScale / factor },
-          { ...place, interference: place.interference.map((each) => Math.min(1, each * factor)) },
-        ][pair % 4] as Question;
-        network.at(state, place, answer);
-        network.at(state, moved, worse);
-        for (let q = 0; q < QUANTILES.length; q += 1) {
-          const here = answer.logs[q] ?? Number.NaN;
-          if (!((worse.logs[q] ?? Number.NaN) >= here - 1e-9 * Math.max(1, Math.abs(here)))) wrong += 1;
-        }
-        if (!(answer.byCores <= 0 && answer.byLoad >= 0 && answer.byMemory <= 0)) wrong += 1;
-      }
-    }
-    expect(wrong).toBe(0);
-  });
-
   it("has quantiles that never cross", () => {
     const rng = seededRng(2);
     const network = new LatencyNetwork(randomWeights(3, 0.2));
@@ -59,7 +24,11 @@ describe("a latency network of any weights", () => {
   it("has slopes in closed form that are those of its answers", () => {
     const rng = seededRng(4);
     const step = 1e-6;
-    const median = (network: LatencyNetwork, state: ReturnType<typeof stateAfter>, question: Question): number => {
+    const median = (
+      network: LatencyNetwork,
+      state: ReturnType<typeof stateAfter>,
+      question: Question,
+    ): number => {
       network.at(state, question, worse);
       return worse.logs[MEDIAN] ?? Number.NaN;
     };
@@ -96,22 +65,51 @@ describe("a latency network of any weights", () => {
     const state = stateAfter(network, 9, 2);
     network.at(state, { cpuCores: 1, loadPerContainer: 80 }, answer);
     const stored = JSON.parse(JSON.stringify(state)) as typeof state;
-    network.at(stored, { cpuCores: 1, loadPerContainer: 80, interference: state.surroundings.interference }, worse);
+    network.at(
+      stored,
+      { cpuCores: 1, loadPerContainer: 80, interference: state.surroundings.interference },
+      worse,
+    );
     expect([...worse.logs]).toEqual([...answer.logs]);
   });
 
   it.each([
     ["nothing but a time", { atMs: 0, windowSeconds: 15, cpuCores: undefined }],
-    ["zeros", { ...windowAt(0, 10, 1).observation, cpuUsageCores: 0, p95Seconds: 0, calls: 0, loadPerContainer: 0 }],
-    ["numbers that are none", { ...windowAt(0, 10, 1).observation, p95Seconds: Number.NaN, cpuUsageCores: Infinity, p50Seconds: Number.NaN }],
-    ["units of another world", { ...windowAt(0, 10, 1).observation, cpuUsageCores: 1e9, loadPerContainer: 1e7, calls: 1e9, p95Seconds: 1e6 }],
+    [
+      "zeros",
+      { ...windowAt(0, 10, 1).observation, cpuUsageCores: 0, p95Seconds: 0, calls: 0, loadPerContainer: 0 },
+    ],
+    [
+      "numbers that are none",
+      {
+        ...windowAt(0, 10, 1).observation,
+        p95Seconds: Number.NaN,
+        cpuUsageCores: Infinity,
+        p50Seconds: Number.NaN,
+      },
+    ],
+    [
+      "units of another world",
+      {
+        ...windowAt(0, 10, 1).observation,
+        cpuUsageCores: 1e9,
+        loadPerContainer: 1e7,
+        calls: 1e9,
+        p95Seconds: 1e6,
+      },
+    ],
   ])("stays finite after a window of %s", (_, observation) => {
     const network = new LatencyNetwork(randomWeights(7, 0.2));
     let state = stateAfter(network, 6, 7);
     for (let i = 0; i < 3; i += 1)
-      state = network.after(state, { observation, surroundings: { memoryRatio: Number.NaN, interference: [] } });
+      state = network.after(state, {
+        observation,
+        surroundings: { memoryRatio: Number.NaN, interference: [] },
+      });
     network.at(state, { cpuCores: 1, loadPerContainer: 50 }, answer);
-    expect([...answer.logs, answer.byCores, answer.byLoad, answer.byMemory].every(Number.isFinite)).toBe(true);
+    expect([...answer.logs, answer.byCores, answer.byLoad, answer.byMemory].every(Number.isFinite)).toBe(
+      true,
+    );
   });
 
   it("refuses weights of another network", () => {

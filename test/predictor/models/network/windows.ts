@@ -39,3 +39,11 @@ export function stateAfter(network: LatencyNetwork, windows: number, seed: numbe
     state = network.after(state, windowAt(15_000 * (i + 1), 10 + 60 * rng(), rng() < 0.3 ? 1.5 : 1));
   return state;
 }
+
+/** Places of all kinds: far below and far above what was seen. */
+export const placeBy = (rng: () => number) => ({
+  cpuCores: 0.05 * 100 ** rng(),
+  loadPerContainer: 0.5 * 1_000 ** rng(),
+  memoryScale: 0.4 + 1.6 * rng(),
+  interference: [rng(), rng(), rng(), rng()],
+});
