@@ -22,7 +22,7 @@ import { addTrainingFlags, TrainingFlags, wholeNumber } from "./training-flags.t
 const EXAMPLES = `
 Examples:
   tradewind lab train-profile --state training --out predictor/models/network/shipped-network.ts
-      The network that a release ships with; about half an hour on one core. The same command goes on where it ended.
+      The network that a release ships with; some seven minutes of one core. The same command goes on where it ended.
   tradewind lab train-profile --services 40 --steps 30 --held-out 5 --json
       A short run that shows it works.`;
 
@@ -52,10 +52,10 @@ export function configure(command: Command): void {
     "Train the latency network of all services on simulated ones, and judge it on others that it never saw.",
   );
   addTrainingFlags(described, "weights on one engine", "the weights' table")
-    .option("--services <n>", "simulated services to train on", "3500")
-    .option("--steps <n>", "steps of the training", "3000")
+    .option("--services <n>", "simulated services to train on", "1800")
+    .option("--steps <n>", "steps of the training", "2200")
     .option("--batch <n>", "services of a step", "32")
-    .option("--held-out <n>", "services to judge by", "150")
+    .option("--held-out <n>", "services to judge by", "100")
     .addOption(
       new Option("--engine <name>", "what TensorFlow.js computes with; auto: the fastest that loads")
         .choices([...ENGINE_CHOICES])
