@@ -72,6 +72,11 @@ export interface CrossRow {
 const answer = emptyNetworkAnswer();
 const [LOW, HIGH] = [1, 5];
 
+function capped(state: TrueState, threads: number): TrueState {
+  const most = (MOST_USE * state.replicas * Math.min(state.cpuCores, threads)) / LEAST_DEMAND_SECONDS;
+  return { ...state, requestsPerSecond: Math.min(state.requestsPerSecond, most) };
+}
+
 /** The windows of one application: calm, with a few of another load and size. */
 function windowsOf(
   scenario: Scenario,
@@ -83,11 +88,7 @@ function windowsOf(
   for (let i = 0; i < WINDOWS; i += 1) {
     const calm = calmStates(scenario, rng);
     if (i % CYCLE === CALM) held = sweptStates(scenario, rng);
-    const swept = held.map((state, at): TrueState => {
-      const threads = scenario.truth.services[at]?.threads ?? 1;
-      const most = (MOST_USE * state.replicas * Math.min(state.cpuCores, threads)) / LEAST_DEMAND_SECONDS;
-      return { ...state, requestsPerSecond: Math.min(state.requestsPerSecond, most) };
-    });
+    const swept = held.map((state, at) => capped(state, scenario.truth.services[at]?.threads ?? 1));
     now = i % CYCLE >= CALM && i < WINDOWS - 1 ? swept : calm;
     sets.push(simulatedWindow(scenario, now, i * 15_000, rng));
   }
@@ -160,7 +161,7 @@ export function crossApplication(network: LatencyNetwork, seed: number): CrossRo
       };
     });
     const here = rows[0]?.truth ?? 0;
-    return [rows.map((row): CrossRow => ({ ...row, isKnee: row.truth >= here + Math.LN2 }))];
+    return [rows.map((row): CrossRow => Object.assign(row, { isKnee: row.truth >= here + Math.LN2 }))];
   });
 }
 
@@ -245,7 +246,8 @@ export function measureCross(applications: readonly CrossRow[][][]): Record<stri
     rules: Object.fromEntries(RULES.map((rule) => [rule, errorsOf(rows, rule)])),
     kinds: kinds.map((kind) => {
       const among = rows.filter((row) => row.kind === kind);
-      return { kind, ...Object.fromEntries(MODELS.map((model) => [model, errorsOf(among, model).mean])) };
+      const means = MODELS.map((model) => [model, errorsOf(among, model).mean] as const);
+      return Object.fromEntries<string | number>([["kind", kind], ...means]);
     }),
     coverage: { all: inside(rows), knee: inside(rows.filter(({ isKnee }) => isKnee)) },
   };

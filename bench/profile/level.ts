@@ -129,18 +129,12 @@ export function measureLevels(network: LatencyNetwork, { name, rows }: Recording
         ),
       );
     const knee = judged.filter(({ isKnee }) => isKnee);
-    return {
-      set: name,
-      ahead,
-      rows: judged.length,
-      kneeRows: knee.length,
-      ...errorsOf(judged),
-      knee: errorsOf(knee),
-      coverage: {
-        all: inside(judged),
-        knee: inside(knee),
-        busy: inside(judged.filter(({ isBusy }) => isBusy)),
-      },
+    const coverage = {
+      all: inside(judged),
+      knee: inside(knee),
+      busy: inside(judged.filter(({ isBusy }) => isBusy)),
     };
+    const counts = { set: name, ahead, rows: judged.length, kneeRows: knee.length };
+    return Object.assign(counts, errorsOf(judged), { knee: errorsOf(knee), coverage });
   });
 }

@@ -1,11 +1,13 @@
 import { seededRng, standardNormal } from "@tradewind/core/values/rng.ts";
 import type { Rng } from "@tradewind/core/values/rng.ts";
 import type { Question } from "@tradewind/predictor/models/network/place-inputs.ts";
+import type { ProfileObservation } from "@tradewind/predictor/models/queue/tracked-profile.ts";
+import type { Surroundings } from "@tradewind/predictor/models/residual/inputs.ts";
 import type { NetworkWindow } from "@tradewind/predictor/models/network/window-inputs.ts";
 import { TrainingContainer } from "./container.ts";
 import type { Condition, Rings, TrainingService } from "./container.ts";
 import { fullOf } from "./prior.ts";
-import type { LoadPattern, TrainingPlan } from "./prior.ts";
+import type { LoadPattern, Measurement, TrainingPlan } from "./prior.ts";
 
 /** What a container gets and bears in one window. */
 export interface Moment {
@@ -238,55 +240,69 @@ export class ServiceCourse {
 
   /** The window as its sources tell it. */
   private seen(moment: Moment, throttledRatio: number): NetworkWindow {
+    const { measurement } = this.plan;
+    const observation = this.observed(moment, throttledRatio);
+    const surroundings = this.surroundings(moment);
+    const queuedSeconds = measurement.isBlind ? (this.reports.at(-1)?.queuedSeconds ?? 0) : 0;
+    const transit = measurement.hasTransit && { transitSeconds: queuedSeconds + NETWORK_SECONDS };
+    return { observation, surroundings, ...transit };
+  }
+
+  private observed(moment: Moment, throttledRatio: number): ProfileObservation {
     const { plan, rng } = this;
     const { measurement, windowSeconds } = plan;
-    const { buckets, cpuUnit, cpuWindows, hasInterference, hasMemory, isTailOnly, keptRatio, overlap } =
-      measurement;
+    const { cpuUnit, cpuWindows, keptRatio, overlap } = measurement;
     const recent = this.reports.slice(-overlap);
     const seconds = kept(recent, keptRatio, rng).sort();
-    const calls = Math.round((seconds.length * measurement.counted) / recent.length);
+    const ended = recent.reduce((sum, each) => sum + each.seconds.length, 0) / recent.length;
     const usedCores = meanOf(this.reports.slice(-cpuWindows).map(({ cpuCores }) => cpuCores));
-    const ofQuantile = (share: number): number =>
-      buckets.length > 0 ? bucketed(seconds, share, buckets) : quantileOf(seconds, share);
     const isLimitKnown = moment.quotaCores < Infinity && cpuUnit === 1;
-    const interference = (value: number): number =>
-      hasInterference ? Math.min(1, Math.max(0, value + INTERFERENCE_NOISE * standardNormal(rng))) : UNSEEN;
-    const { memoryNeed } = plan.sensitivity;
     return {
-      observation: {
-        atMs: MS * windowSeconds * (this.windows + 1),
-        windowSeconds,
-        cpuCores: isLimitKnown ? moment.quotaCores : undefined,
-        loadPerContainer:
-          recent.reduce((sum, each) => sum + each.seconds.length, 0) / recent.length / windowSeconds,
-        calls,
-        ...(keptRatio < 1 && { keptRatio }),
-        ...(measurement.hasCpu && {
-          cpuUsageCores: usedCores * cpuUnit * Math.exp(CPU_NOISE * standardNormal(rng)),
-        }),
-        ...(seconds.length >= LEAST_TAIL && { p95Seconds: ofQuantile(0.95) }),
-        ...(!isTailOnly &&
-          seconds.length > 1 && { p50Seconds: ofQuantile(0.5), meanSeconds: meanOf([...seconds]) }),
-        ...(!isTailOnly && seconds.length >= LEAST_FAR_TAIL && { p99Seconds: ofQuantile(0.99) }),
-        ...(measurement.hasThrottling && isLimitKnown && { throttledRatio }),
-        ...(this.windows === plan.deployAt && { isAfterDeploy: true }),
-        ...(this.sinceStart < 4 && plan.warmUp > 0 && { youngShare: 1 }),
-      },
-      surroundings: {
-        memoryRatio:
-          hasMemory && memoryNeed > 0 ? Math.min(MOST_RESIDENT, memoryNeed / moment.memoryScale) : UNSEEN,
-        interference: [
-          interference(moment.cpuInterference),
-          UNSEEN,
-          interference(moment.bandwidthInterference),
-          UNSEEN,
-        ],
-      },
-      ...(measurement.hasTransit && {
-        transitSeconds: (measurement.isBlind ? (recent.at(-1)?.queuedSeconds ?? 0) : 0) + 0.0005,
+      atMs: MS * windowSeconds * (this.windows + 1),
+      windowSeconds,
+      cpuCores: isLimitKnown ? moment.quotaCores : undefined,
+      loadPerContainer: ended / windowSeconds,
+      calls: Math.round((seconds.length * measurement.counted) / recent.length),
+      ...(keptRatio < 1 && { keptRatio }),
+      ...(measurement.hasCpu && {
+        cpuUsageCores: usedCores * cpuUnit * Math.exp(CPU_NOISE * standardNormal(rng)),
       }),
+      ...timesOf(seconds, measurement),
+      ...(measurement.hasThrottling && isLimitKnown && { throttledRatio }),
+      ...(this.windows === plan.deployAt && { isAfterDeploy: true }),
+      ...(this.sinceStart < 4 && plan.warmUp > 0 && { youngShare: 1 }),
     };
   }
+
+  private surroundings({ bandwidthInterference, cpuInterference, memoryScale }: Moment): Surroundings {
+    const { plan, rng } = this;
+    const { hasInterference, hasMemory } = plan.measurement;
+    const { memoryNeed } = plan.sensitivity;
+    const measured = (value: number): number =>
+      hasInterference ? Math.min(1, Math.max(0, value + INTERFERENCE_NOISE * standardNormal(rng))) : UNSEEN;
+    return {
+      memoryRatio: hasMemory && memoryNeed > 0 ? Math.min(MOST_RESIDENT, memoryNeed / memoryScale) : UNSEEN,
+      interference: [measured(cpuInterference), UNSEEN, measured(bandwidthInterference), UNSEEN],
+    };
+  }
+}
+
+/** What callers wait for beside any queue. */
+const NETWORK_SECONDS = 0.0005;
+
+/** Percentiles as they are reported. @param seconds ascending */
+function timesOf(
+  seconds: Float64Array,
+  { buckets, isTailOnly }: Measurement,
+): Pick<ProfileObservation, "meanSeconds" | "p50Seconds" | "p95Seconds" | "p99Seconds"> {
+  const at = (share: number): number =>
+    buckets.length > 0 ? bucketed(seconds, share, buckets) : quantileOf(seconds, share);
+  const hasAll = !isTailOnly;
+  return {
+    ...(seconds.length >= LEAST_TAIL && { p95Seconds: at(0.95) }),
+    ...(hasAll && seconds.length > 1 && { p50Seconds: at(0.5), meanSeconds: meanOf([...seconds]) }),
+    ...(hasAll && seconds.length >= LEAST_FAR_TAIL && { p99Seconds: at(0.99) }),
+  };
 }
 
 const LEAST_TAIL = 10;
