@@ -36,12 +36,14 @@ const SLOW = [
   "predictor/commands/ask/explain",
   "predictor/decide/search",
   "predictor/kubernetes",
+  "predictor/models/network/monotone",
   "predictor/predictor",
   "predictor/store/retention",
   "simulator/contenders/numbers",
   "simulator/course/full-cluster",
   "simulator/teacher/lessons",
   "simulator/teacher/td3/td3",
+  "simulator/training/train-profile",
 ].map((name) => `test/${name}.test.ts`);
 
 const missing = SLOW.filter((path) => !existsSync(join(import.meta.dirname, path)));

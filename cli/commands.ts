@@ -79,6 +79,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => import("@tradewind/simulator/command/train-teacher.ts"),
   },
   {
+    name: "lab",
+    summary: "make what a release ships with: trains the latency network of all services",
+    group: TRY,
+    load: async () => import("@tradewind/simulator/command/lab.ts"),
+  },
+  {
     name: "export",
     summary: "print the stored windows as CSV or JSON lines",
     group: LOOK,

@@ -1,14 +1,30 @@
 import type { Benchmark } from "../benchmark.ts";
 import { boutiqueGke, onlineBoutique, platformSweep, sweepPath } from "./recordings.ts";
+import { shippedNetwork } from "@tradewind/predictor/models/network/shipped.ts";
+import { crossApplication, measureCross } from "./cross.ts";
+import { measureLevels } from "./level.ts";
 import { measureServed } from "./served.ts";
-import { measureUnseen } from "./unseen.ts";
+import { heldOutOf, measureUnseen } from "./unseen.ts";
+
+/** Applications of the simulator that sizes and loads not seen are asked of; those of a seed begin at a thousand times it. */
+const APPLICATIONS = 24;
+const QUICK_APPLICATIONS = 3;
+const FIRST_APPLICATION = 830_000;
 
 export const benchmark: Benchmark = {
   summary:
     "error of self-time models: as served window by window, and on configurations and times never seen",
-  /** `--served`: only what the product's own models say of each window before it. */
-  options: { served: { type: "boolean" } },
+  /** `--served`: only what models say of later windows; `--cross`: only sizes and loads not seen, which needs no recordings. */
+  options: { served: { type: "boolean" }, cross: { type: "boolean" } },
   run({ seed, quick, progress, values }) {
+    const network = shippedNetwork();
+    const applications = Array.from({ length: quick ? QUICK_APPLICATIONS : APPLICATIONS }, (_, i) => {
+      if (values["served"] === true) return [];
+      progress(`sizes and loads not seen: application ${i + 1}`);
+      return crossApplication(network, FIRST_APPLICATION + 1_000 * seed + i);
+    });
+    const cross = measureCross(applications);
+    if (values["cross"] === true) return Promise.resolve({ cross });
     const sweep = sweepPath();
     if (sweep === undefined)
       progress(
@@ -19,15 +35,21 @@ export const benchmark: Benchmark = {
       onlineBoutique(),
       ...(sweep === undefined ? [] : [platformSweep(sweep)]),
     ];
-    const served = recordings.map((recording) => {
+    const served = recordings.flatMap((recording) => {
+      progress(`${recording.name}: later windows`);
+      return measureLevels(network, recording);
+    });
+    const residual = recordings.map((recording) => {
       progress(`${recording.name}: as served`);
       return measureServed(recording);
     });
-    if (values["served"] === true) return Promise.resolve({ served });
+    if (values["served"] === true) return Promise.resolve({ served, residual });
     const datasets = recordings.flatMap((recording) => {
       progress(`${recording.name}: held out`);
-      return measureUnseen(recording, { seed, quick });
+      return measureUnseen(recording, { network, seed, quick });
     });
-    return Promise.resolve({ served, datasets, missing: sweep === undefined ? ["platform-sweep"] : [] });
+    const heldout = datasets.map(heldOutOf);
+    const missing = sweep === undefined ? ["platform-sweep"] : [];
+    return Promise.resolve({ cross, served, residual, heldout, datasets, missing });
   },
 };

@@ -8,6 +8,9 @@ import {
   track,
 } from "@tradewind/predictor/models/queue/tracked-profile.ts";
 import type { OwnTime, ProfileState } from "@tradewind/predictor/models/queue/tracked-profile.ts";
+import { emptyNetworkAnswer } from "@tradewind/predictor/models/network/head.ts";
+import type { LatencyNetwork, NetworkState } from "@tradewind/predictor/models/network/latency-network.ts";
+import { MEDIAN } from "@tradewind/predictor/models/network/shape.ts";
 import { ServedResidual } from "@tradewind/predictor/models/residual/residual.ts";
 import type { InUse } from "@tradewind/predictor/models/residual/standing.ts";
 import { provenResidual } from "@tradewind/simulator/backtest/service-model.ts";
@@ -16,7 +19,16 @@ import type { Recorded, Recording } from "./recordings.ts";
 import { boosted, linear, naive, piecewise } from "./rivals/rivals.ts";
 import type { Row } from "./rivals/rivals.ts";
 
-export const METHODS = ["ours", "tracked", "linear", "piecewise", "boosted", "naive"] as const;
+export const METHODS = [
+  "ours",
+  "tracked",
+  "network",
+  "both",
+  "linear",
+  "piecewise",
+  "boosted",
+  "naive",
+] as const;
 type Method = (typeof METHODS)[number];
 type MethodErrors = Record<Method, number | null>;
 
@@ -43,6 +55,20 @@ function ownTail(
   return out.tailSeconds;
 }
 
+const answer = emptyNetworkAnswer();
+
+/** By the network that all services share, after the windows of the training, and by the geometric mean of it and the curve. */
+function networkTails(
+  network: LatencyNetwork,
+  state: NetworkState,
+  { window: { observation, surroundings } }: Recorded,
+): { readonly network: number; readonly both: number } {
+  const { cpuCores, loadPerContainer = 0 } = observation;
+  network.at(state, { cpuCores, loadPerContainer, interference: surroundings.interference }, answer);
+  const log = answer.logs[MEDIAN] ?? Number.NaN;
+  return { network: Math.exp(log), both: Math.exp((log + answer.curveLog) / 2) };
+}
+
 /** What rivals see: size, load, memory, interference, and the utilisation that our profile expects of these. */
 function columnsOf(state: ProfileState, { window: { observation, surroundings } }: Recorded): number[] {
   const { cpuCores, loadPerContainer = 0 } = observation;
@@ -62,13 +88,14 @@ function columnsOf(state: ProfileState, { window: { observation, surroundings } 
 function predictService(
   rows: readonly Recorded[],
   isTest: (row: Recorded) => boolean,
-  seed: number,
+  { network, seed }: UnseenOptions,
 ): Predicted[] {
   const train = rows.filter((row) => !isTest(row));
   const test = rows.filter(isTest);
   const windows = train.map(({ window }) => window);
   const state = windows.reduce((before, { observation }) => track(before, observation), emptyProfile());
   if (!isCalibrated(state)) return [];
+  const seen = windows.reduce((before, window) => network.after(before, window), network.empty());
   const job = { namespace: "bench", percentile: 0.95, version: 1, nowMs: 0, seed } as const;
   const service = rows[0]?.service ?? "";
   const residual = provenResidual({ ...job, service, windows }, seededRng(seed));
@@ -92,12 +119,51 @@ function predictService(
     by: {
       ours: ownTail(state, residual, row),
       tracked: ownTail(state, undefined, row),
+      ...networkTails(network, seen, row),
       linear: rivals.linear[at] ?? 0,
       piecewise: rivals.piecewise[at] ?? 0,
       boosted: rivals.boosted[at] ?? 0,
       naive: rivals.naive[at] ?? 0,
     },
   }));
+}
+
+export interface UnseenSplit {
+  readonly name: string;
+  readonly split: string;
+  readonly services: number;
+  readonly rows: number;
+  readonly mape: MethodErrors;
+  readonly median: MethodErrors;
+  readonly kneeRows: number;
+  readonly kneeMape: MethodErrors;
+  readonly kneeMedian: MethodErrors;
+  readonly notes: string;
+}
+
+/** The same by method, for the table of held-out configurations and times. */
+export function heldOutOf({
+  kneeMape,
+  kneeMedian,
+  mape,
+  median: middle,
+  name,
+  split,
+}: UnseenSplit): Record<string, unknown> {
+  const of = (method: Method): Record<string, number | null> => ({
+    mean: mape[method],
+    median: middle[method],
+    kneeMean: kneeMape[method],
+    kneeMedian: kneeMedian[method],
+  });
+  const [ours, curve, network, both] = [of("ours"), of("tracked"), of("network"), of("both")];
+  const rivals = {
+    linear: of("linear"),
+    piecewise: of("piecewise"),
+    trees: of("boosted"),
+    constant: of("naive"),
+  };
+  return { set: name, split, ours, curve, network, both, ...rivals };
 }
 
 /** Absolute percentage error of every method, one decimal; null without rows. */
@@ -111,17 +177,22 @@ function errorsOf(rows: readonly Predicted[], middle: (errors: readonly number[]
   return Object.fromEntries(METHODS.map((method) => [method, errorOf(method)])) as MethodErrors;
 }
 
+interface UnseenOptions {
+  readonly network: LatencyNetwork;
+  readonly seed: number;
+}
+
 /** Every split of one recording. @param quick two services only */
 export function measureUnseen(
   { name, notes, rows, splits }: Recording,
-  { quick, seed }: { readonly quick: boolean; readonly seed: number },
-): Record<string, unknown>[] {
+  { quick, ...options }: UnseenOptions & { readonly quick: boolean },
+): UnseenSplit[] {
   const usable = rows.filter(
     ({ p95Seconds, window }) => p95Seconds > 0 && (window.observation.loadPerContainer ?? 0) > 0,
   );
   const services = [...Map.groupBy(usable, ({ service }) => service).values()].slice(0, quick ? 2 : Infinity);
   return Object.entries(splits).map(([split, isTest]) => {
-    const predicted = services.flatMap((each) => predictService(each, isTest, seed));
+    const predicted = services.flatMap((each) => predictService(each, isTest, options));
     const knee = predicted.filter(({ isKnee }) => isKnee);
     return {
       name,
