@@ -205,9 +205,9 @@ export class StagedCalls {
       if (edge !== undefined) byNumber.set(edge.number, edge);
     }
     this.keys.subarray(0, length).sort();
-    this.edges = Array.from(this.keys.subarray(0, length), (key) =>
-      byNumber.get(key % EDGE_NUMBERS),
-    ).filter((edge) => edge !== undefined);
+    this.edges = Array.from(this.keys.subarray(0, length), (key) => byNumber.get(key % EDGE_NUMBERS)).filter(
+      (edge) => edge !== undefined,
+    );
   }
 }
 

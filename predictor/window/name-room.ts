@@ -95,8 +95,7 @@ export class NameRoom {
     const { arena, intervals, traces } = this.holders;
     const held = new Set<number>();
     for (const { head } of traces.values()) {
-      for (let slot = head; slot !== NONE; slot = arena.next(slot))
-        held.add(arena.service(slot));
+      for (let slot = head; slot !== NONE; slot = arena.next(slot)) held.add(arena.service(slot));
     }
     for (const counts of intervals.began.values())
       for (const service of counts.keys()) held.add(service < 0 ? apart(service) : service);

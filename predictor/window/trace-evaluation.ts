@@ -10,7 +10,7 @@ import { StagedCalls } from "./flow-stages.ts";
 import { HeadHistory } from "./head-history.ts";
 import type { NameRoom } from "./name-room.ts";
 import type { PendingIntervals } from "./pending-intervals.ts";
-import { CALL, COUNTED, NO_POD, NO_STAGE, NONE, STEPS } from "./span-arena.ts";
+import { CALL, COUNTED, NO_STAGE, NONE, STEPS } from "./span-arena.ts";
 import type { SpanArena } from "./span-arena.ts";
 import { apart, isCall, isServer, isWork, podNumber } from "./request-model.ts";
 import { DERIVED_KIND } from "./span.ts";
@@ -293,11 +293,7 @@ export class TraceEvaluation {
     arena.setCounted(slot, COUNTED.beginning);
     const service = arena.service(slot);
     const startNs = arena.startNs(slot);
-    target.intervals.traceBegan(
-      startNs,
-      this.isWorkAt(span) ? apart(service) : service,
-      arena.weight(slot),
-    );
+    target.intervals.traceBegan(startNs, this.isWorkAt(span) ? apart(service) : service, arena.weight(slot));
   }
 
   /** After all requests of the trace, so that how their calls ran is known. */

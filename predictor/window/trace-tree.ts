@@ -286,8 +286,7 @@ export class TraceTree {
     const slot = this.slot[span] ?? 0;
     const parentSlot = this.slot[parent] ?? 0;
     const isSameService = arena.service(slot) === arena.service(parentSlot);
-    if (!isSameService || !isServer(kind))
-      return classBelow(kind, arena.kind(parentSlot), isSameService);
+    if (!isSameService || !isServer(kind)) return classBelow(kind, arena.kind(parentSlot), isSameService);
     const request = this.request[parent] ?? NONE;
     const requestSlot = this.slot[request === NONE ? parent : request] ?? 0;
     const endNs = arena.startNs(requestSlot) + arena.durationNs(requestSlot);

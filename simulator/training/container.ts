@@ -50,6 +50,10 @@ const LEAST_QUOTA_SECONDS = 0.0005;
 const COLLECTING_CORES = 2;
 const NONE = -1;
 
+/** What can happen next, in the order in which it does where several are due at once. */
+const EVENT = { period: 0, done: 1, unlocked: 2, off: 3, collected: 4, throttled: 5, arrival: 6 } as const;
+const EVENTS = 7;
+
 /** What the random numbers of a request are for. */
 const GAPS = 1;
 const DEMANDS = 2;
@@ -61,6 +65,8 @@ const WAITS = 3;
  * the two against each other. The n-th request is the same for one key, whatever the container gets.
  */
 export class TrainingContainer {
+  /** When each event is due, seconds. */
+  private readonly due = new Float64Array(EVENTS);
   readonly service: TrainingService;
   condition: Condition;
   now = 0;
@@ -140,7 +146,7 @@ export class TrainingContainer {
   }
 
   private step(end: number, most: number): void {
-    const { condition, running, service } = this;
+    const { running, service } = this;
     const isCollecting = this.collectLeft > 0;
     const runs = !this.isThrottled && !isCollecting;
     const busy = runs ? Math.min(running.length, service.cores) : 0;
@@ -148,15 +154,14 @@ export class TrainingContainer {
     const locking = runs && this.locked !== NONE ? 1 : 0;
     const collecting = isCollecting && !this.isThrottled ? Math.min(service.cores, COLLECTING_CORES) : 0;
     const use = busy + locking + collecting;
-    const isLimited = condition.quotaCores < Infinity;
-    const arrival = this.arrived < most ? this.nextArrival : Infinity;
-    const done = speed > 0 ? this.now + (running.least - this.work) / speed : Infinity;
-    const off = this.waiting.length > 0 ? this.waiting.least : Infinity;
-    const collected = collecting > 0 ? this.now + this.collectLeft : Infinity;
-    const unlocked = locking > 0 ? this.now + this.lockLeft : Infinity;
-    const period = isLimited && (use > 0 || this.isThrottled) ? this.periodEnd : Infinity;
-    const throttled = isLimited && use > 0 ? this.now + this.left / use : Infinity;
-    const at = Math.min(end, arrival, done, off, collected, unlocked, period, throttled);
+    this.foresee(speed, use, most);
+    if (locking > 0) this.due[EVENT.unlocked] = this.now + this.lockLeft;
+    if (collecting > 0) this.due[EVENT.collected] = this.now + this.collectLeft;
+    let event = 0;
+    for (let other = 1; other < EVENTS; other += 1)
+      if ((this.due[other] ?? Infinity) < (this.due[event] ?? Infinity)) event = other;
+    const soonest = this.due[event] ?? Infinity;
+    const at = Math.min(end, soonest);
     const passed = at > this.now ? at - this.now : 0;
     this.work += speed * passed;
     this.usedSeconds += use * passed;
@@ -166,13 +171,30 @@ export class TrainingContainer {
     if (locking > 0) this.lockLeft -= passed;
     if (collecting > 0) this.collectLeft -= passed;
     this.now = at;
-    if (at === period) this.beginPeriod(1);
-    else if (at === done) this.leaveCpu();
-    else if (at === unlocked) this.unlock();
-    else if (at === off) this.comeBack();
-    else if (at === collected) this.collectLeft = 0;
-    else if (at === throttled) this.isThrottled = true;
-    else if (at === arrival) this.arrive();
+    if (soonest <= end) this.take(event);
+  }
+
+  /** When each event is due at these speeds, but for those of locks and collections. */
+  private foresee(speed: number, use: number, most: number): void {
+    const { due, now, running, waiting } = this;
+    const isLimited = this.condition.quotaCores < Infinity;
+    due[EVENT.period] = isLimited && (use > 0 || this.isThrottled) ? this.periodEnd : Infinity;
+    due[EVENT.done] = speed > 0 ? now + (running.least - this.work) / speed : Infinity;
+    due[EVENT.unlocked] = Infinity;
+    due[EVENT.off] = waiting.length > 0 ? waiting.least : Infinity;
+    due[EVENT.collected] = Infinity;
+    due[EVENT.throttled] = isLimited && use > 0 ? now + this.left / use : Infinity;
+    due[EVENT.arrival] = this.arrived < most ? this.nextArrival : Infinity;
+  }
+
+  private take(event: number): void {
+    if (event === EVENT.period) this.beginPeriod(1);
+    else if (event === EVENT.done) this.leaveCpu();
+    else if (event === EVENT.unlocked) this.unlock();
+    else if (event === EVENT.off) this.comeBack();
+    else if (event === EVENT.collected) this.collectLeft = 0;
+    else if (event === EVENT.throttled) this.isThrottled = true;
+    else this.arrive();
   }
 
   private quota(): number {

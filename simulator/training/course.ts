@@ -235,6 +235,8 @@ export class ServiceCourse {
         return jitter * (windows < 8 + 30 * phase ? 0.3 : 0.3 + 1.5 * size);
       case "bursts":
         return jitter * (rng() < 0.15 ? 1 + 2 * size : 0.7);
+      default:
+        return kind satisfies never;
     }
   }
 

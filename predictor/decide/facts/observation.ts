@@ -213,7 +213,8 @@ function base(
 ): number | undefined {
   const wantedReplicas = window?.replicasWanted ?? window?.replicasReady;
   if (memory === undefined) return wantedReplicas;
-  if (!isCarriedOut(application) || window?.scalingPaused !== undefined) return wantedReplicas ?? memory.replicas;
+  if (!isCarriedOut(application) || window?.scalingPaused !== undefined)
+    return wantedReplicas ?? memory.replicas;
   if (wantedReplicas === undefined) return memory.replicas;
   if (stale) return Math.max(memory.replicas, wantedReplicas);
   const raisedElsewhere =

@@ -70,18 +70,18 @@ export interface UserFlows {
 
 export function userFlows(flows: readonly FlowWindow[], application: Application): UserFlows {
   const objectives = new Map<RouteRule, FlowObjective>();
-  const held: HeldFlow[] = [];
-  const others: FlowWindow[] = [];
+  const heldFlows: HeldFlow[] = [];
+  const otherFlows: FlowWindow[] = [];
   for (const { flow, rule } of routesOf(flows, application)) {
     if (rule.use !== "objective") {
-      others.push(flow);
+      otherFlows.push(flow);
       continue;
     }
     const objective = objectives.get(rule) ?? flowObjective(rule.objective);
     objectives.set(rule, objective);
-    held.push({ flow, objective, weight: rule.weight });
+    heldFlows.push({ flow, objective, weight: rule.weight });
   }
-  return { held, others };
+  return { held: heldFlows, others: otherFlows };
 }
 
 /** Requests per second that users start, whatever they are held to. */

@@ -176,13 +176,13 @@ function severityOfRest(
   { percentile, tailSeconds }: FlowObjective,
   { minimumCalls }: Pick<PolicySettings, "minimumCalls">,
 ): number | undefined {
-  const [first, ...others] = rest.map(({ flow }): Outcome => ({
+  const [first, ...furtherOutcomes] = rest.map(({ flow }): Outcome => ({
     ...flow.latency,
     errorRatio: flow.errorRatio,
   }));
   if (first === undefined) return undefined;
   const given = { latency: first, errorRatio: first.errorRatio ?? 0 };
-  const { errorRatio, latency } = pooledOutcome(given, others, Number.POSITIVE_INFINITY);
+  const { errorRatio, latency } = pooledOutcome(given, furtherOutcomes, Number.POSITIVE_INFINITY);
   if (latency.count < minimumCalls) return undefined;
   const failed = errorRatio / (1 - percentile);
   return Math.max(flowTailSeconds(latency, percentile) / tailSeconds, failed > 1 ? failed : 0);

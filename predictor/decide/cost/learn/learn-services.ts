@@ -40,24 +40,29 @@ export function servicesAfter(
     const { service, window } = observation;
     const known = remembered.get(service) ?? { service, profile: emptyProfile(), windows: 0 };
     const calls = callsOf.get(service);
-    const before = withoutStarted(calls === undefined ? known : { ...known, calls }, window, endMs, cost);
-    if (window === undefined || window.missing !== undefined) return before;
+    const modelBefore = withoutStarted(
+      calls === undefined ? known : { ...known, calls },
+      window,
+      endMs,
+      cost,
+    );
+    if (window === undefined || window.missing !== undefined) return modelBefore;
     const isUntypical = isTurningAway(observation, costWindow.application.objective);
-    const after = serviceAfter(onNodesOf(before, window, classLogs), window, cost, isUntypical);
-    const metTailSeconds = metTailAfter(before, met.has(service) ? window : undefined, percentile);
+    const after = serviceAfter(onNodesOf(modelBefore, window, classLogs), window, cost, isUntypical);
+    const metTailSeconds = metTailAfter(modelBefore, met.has(service) ? window : undefined, percentile);
     return metTailSeconds === undefined ? after : { ...after, metTailSeconds };
   });
 }
 
 /** @param window undefined where a route through the service missed its objective, or none passes it */
 function metTailAfter(
-  { metTailSeconds: before }: ServiceModelMemory,
+  { metTailSeconds }: ServiceModelMemory,
   window: Window | undefined,
   percentile: number,
 ): number | undefined {
   const seconds = ownTailSeconds(window?.ownLatency, percentile);
-  if (seconds === undefined || before === undefined) return seconds ?? before;
-  return before + ROUTE_SHARE * (seconds - before);
+  if (seconds === undefined || metTailSeconds === undefined) return seconds ?? metTailSeconds;
+  return metTailSeconds + ROUTE_SHARE * (seconds - metTailSeconds);
 }
 
 /** Services on routes, none of which missed its objective. */
