@@ -167,7 +167,6 @@ describe.skipIf(assets === undefined)("a real API server", () => {
     });
 
     it.each([
-      ["no entry", { entry: undefined }, /spec\.entry: Required/],
       [
         "a negative objective",
         { objective: { milliseconds: -1 } },

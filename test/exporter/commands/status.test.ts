@@ -56,7 +56,7 @@ describe("tradewind status", () => {
     await exporter.listWhen("an hour's part", ({ regret }) => (regret?.observedSeconds ?? 0) > 50);
     const text = await printed("--scaler", exporter.http);
     expect(text).toMatch(
-      /^Mode observe, \d+ s since \S+Z: acting would have saved \d\.\d{4} and added \d\.\d{4}; objective missed for \d+ s while more was recommended$/m,
+      /^Mode observe: in \d+ s since \S+Z acting would have saved \d\.\d{4} and added \d\.\d{4}; objective missed for \d+ s while more was recommended$/m,
     );
   });
 

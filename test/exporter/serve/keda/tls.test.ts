@@ -99,7 +99,7 @@ describe("TLS on the scaler port", () => {
       /cannot use the certificates .*tls\.crt/,
     );
     await expect(start({ cert: paths.cert, key: "" })).rejects.toThrow(
-      /give --tls\.cert and --tls\.key together/,
+      /give --grpc-tls-cert and --grpc-tls-key together/,
     );
   });
 });
