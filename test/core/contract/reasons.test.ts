@@ -53,6 +53,10 @@ const EXAMPLES: readonly (readonly [Reason, string])[] = [
     { code: "entry-not-traced", entry: "frontend", tracedEntries: ["gateway", "cron"] },
     "no route enters through 'frontend' (traces enter through gateway, cron)",
   ],
+  [
+    { code: "no-route-held", route: "GET /healthz", routes: 1 },
+    "no route is held to an objective: 'GET /healthz' is excluded or a stream",
+  ],
   [{ code: "no-user-request" }, "no user's request passes it"],
   [{ code: "static-policy" }, "the operator chose the static policy"],
   [
@@ -94,6 +98,10 @@ const EXAMPLES: readonly (readonly [Reason, string])[] = [
     "46 % of the requests of 'GET /dispatch' are over the objective for 3 windows where the models expect 2 %: not explained by them, no service on the route is at its CPU limit",
   ],
   [{ code: "cheapest" }, "cheapest"],
+  [
+    { code: "held-up", selfTimeRatio: 24, cpuRatio: 0.05 },
+    "takes 24.0 times as long as while the objective was met, at 5 % CPU use: it waits for something else, and nothing is taken of it",
+  ],
   [
     { code: "at-cpu-limit", throttledRatio: 0.99 },
     "99 % of its CPU time is throttled in a miss that the models do not explain: grows without them",
