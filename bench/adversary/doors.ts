@@ -80,6 +80,8 @@ function* enlargedRequests(sample: HttpAttempt): Generator<HttpAttempt> {
       if (isRecord(query)) yield { ...sample, query };
   if (sample.body !== undefined)
     for (const body of enlarged(sample.body, MOST_BYTES)) yield { ...sample, body };
+  if (sample.body !== undefined)
+    for (const body of enlarged(null, MOST_PLAIN_BYTES)) yield { ...sample, encoding: "deflate", body };
 }
 
 const textOf = (value: unknown): string => (typeof value === "string" ? value : jsonOf(value));

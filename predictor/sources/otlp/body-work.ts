@@ -9,6 +9,10 @@ import type { ReceiverLimits } from "./limits.ts";
 import { malformed, overloaded, tooLarge } from "./refusal.ts";
 import { Turns } from "./turns.ts";
 
+/** A span has ids and times of 40 bytes that no compression makes smaller: bodies that become larger than so hold none. */
+const MOST_EXPANSION = 128;
+const FREE_PLAIN_BYTES = 2 ** 20;
+
 /** A body as it was sent. */
 export interface SentBody {
   readonly bytes: Uint8Array;
@@ -82,7 +86,8 @@ export class BodyWork {
     this.workMs = 0;
     this.beginSlice();
     try {
-      const plain = decompressed(bytes, body.compression, body.maxBytes);
+      const mostBytes = Math.min(body.maxBytes, FREE_PLAIN_BYTES + MOST_EXPANSION * bytes.length);
+      const plain = decompressed(bytes, body.compression, mostBytes);
       // What a thread of its own undoes is counted by its bytes.
       this.endSlice();
       bytes = await plain;

@@ -11,6 +11,8 @@ import { readZipkinSpan } from "./read-zipkin.ts";
 /** What a body may hold: clients send 500 kB at once, which is a thousand spans. */
 const MAX_SPANS = 5_000;
 const MAX_SKIPPED = 400_000;
+/** Spans without a valid id, beyond which it is not worth looking at the others. */
+const MAX_INVALID = 500;
 /** Longer ones are counted as invalid. */
 const MAX_SPAN_BYTES = 65_536;
 
@@ -33,6 +35,11 @@ class Appender {
     const record = readZipkinSpan(value);
     if (record === undefined) {
       this.batch.invalidIds += 1;
+      if (this.batch.invalidIds > MAX_INVALID)
+        throw new TradewindError(
+          "malformed-zipkin",
+          `over ${MAX_INVALID} spans without a valid id: send version 2 of Zipkin's model`,
+        );
       return;
     }
     const { last } = this;

@@ -460,6 +460,17 @@ describe.each<Encoding>(["protobuf", "JSON"])("a small request of many small par
     expect(outcome(decoder, ok, emptyBatch())).toBe("spans");
   });
 
+  it("may hold 50,000 fields without a span, whatever else it may hold", () => {
+    const unlimited = { maxSpans: 1e6, maxParts: 1e6, maxSkipped: 1e6 };
+    const reader = encoding === "protobuf" ? new ProtobufDecoder(unlimited) : new JsonDecoder(unlimited);
+    const fields = (count: number): Uint8Array =>
+      encoding === "protobuf"
+        ? Buffer.from("5000".repeat(count), "hex")
+        : Buffer.from(`{${Array.from({ length: count }, () => '"a":1').join(",")}}`);
+    expect(outcome(reader, fields(50_000), emptyBatch())).toBe("spans");
+    expect(outcome(reader, fields(50_001), emptyBatch())).toBe("too-many-spans");
+  });
+
   it("of the largest size offers to pause often, so that others get their turn", () => {
     const spans = Array.from({ length: 2_000 }, () => aSpan({ attributes: many(5) }));
     const bytes = bytesOf(spans);
