@@ -5,7 +5,8 @@ import { chosen } from "./asked.ts";
 import type { Asked } from "./asked.ts";
 import { fail } from "./replies.ts";
 
-const MAX_BYTES = 256 * 1_024;
+/** A proposal takes 600 bytes, one with all its fields full 2 kB. */
+const MAX_BYTES = 128 * 1_024;
 const NO_PLAN_YET = "no window has closed since the start; ask again";
 
 /** Proposals in InfraLLM's form: GET gives those of the last plan, POST checks others' and changes nothing. */
