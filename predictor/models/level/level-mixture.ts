@@ -7,6 +7,7 @@ const LEAST_APART = 0.004;
 /**
  * Weights of forecasts of one number by their recent errors: they follow within a dozen windows when another becomes the best one. What
  * is made of them is the weighted median, so that one that is far off moves nothing.
+ * @internal
  */
 export class LevelMixture {
   private readonly errors: number[];

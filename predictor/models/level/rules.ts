@@ -19,7 +19,7 @@ const LINE_KEPT = 0.98;
 /** Weight of the belief that load does nothing, in windows whose load is off by e. */
 const FLATNESS = 1;
 
-/** ln p95 by each rule; NaN before the first window. @param points oldest first */
+/** ln p95 by each rule; NaN before the first window. @param points oldest first @internal */
 export function askRules(points: readonly LevelPoint[], load: number): Record<Rule, number> {
   const recent = points.slice(-LOOKED_BACK);
   const last = recent.at(-1)?.time ?? Number.NaN;

@@ -16,6 +16,7 @@ export interface NetworkAnswer {
   curveLog: number;
 }
 
+/** @internal */
 export const emptyNetworkAnswer = (): NetworkAnswer => ({
   logs: new Float64Array(QUANTILES.length),
   byCores: 0,
