@@ -101,7 +101,7 @@ function ofUsers(flow: FlowWindow, rule: RouteRule): ListedRoute {
     counts: true,
     why:
       glob === undefined
-        ? "users wait for it: the objective of all other routes"
+        ? "users wait for it: the application's objective"
         : `users wait for it: an objective of its own${by}`,
     objective: { percentile: objective.percentile, seconds },
     weight,

@@ -17,7 +17,7 @@ Examples:
 
 How to read it:
   route        class      rate     p50     p95  objective    over  why
-  GET /hotels  request  42.0/s   31 ms  190 ms  p95 250 ms  2.0 %  users wait for it: the objective of all other routes
+  GET /hotels  request  42.0/s   31 ms  190 ms  p95 250 ms  2.0 %  users wait for it: the application's objective
   GET /export  request  0.20/s  4.00 s  9.00 s  –               –  excluded by "GET /export" of objectives: load, and nothing else
   Routes with an objective count in the SLO, in what a miss costs and in every decision. The others load the services, and
   that is all. Classes: request (of users), stream, work (timers, polls), probe, other (begins at a service that is no entry).

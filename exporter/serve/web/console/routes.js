@@ -24,7 +24,7 @@ export function Routes({ standing }) {
       Card,
       { key: "table" },
       h(Table, {
-        caption: `The last window; ${held} for all routes that no item of objectives names`,
+        caption: `The last window; ${held} unless a route has its own`,
         head: [["Route", "wide"], ["Class"], ["Req/s"], ["p50"], ["p95"], ["Objective"], ["Over"], ["Why"]],
         rows: routes.map(row),
       }),

@@ -40,7 +40,7 @@ describe("the list of routes", () => {
         service: "frontend",
         class: "request",
         counts: true,
-        why: "users wait for it: the objective of all other routes",
+        why: "users wait for it: the application's objective",
         requestsPerSecond: 20,
         p95Seconds: 0.1,
         objective: { percentile: 0.95, seconds: 0.2 },
