@@ -7,7 +7,7 @@ import { USER_AGENT } from "./user-agent.ts";
 export type ProbePaths = () => ReadonlyMap<string, readonly string[]> | undefined;
 
 /** Paths by which health is asked for wherever they are, and by nobody else. */
-const HEALTH_PATHS = [
+export const HEALTH_PATHS: readonly string[] = [
   "/healthz",
   "/livez",
   "/readyz",

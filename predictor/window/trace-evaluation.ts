@@ -21,6 +21,9 @@ import { LOST, ROOT, TraceTree } from "./trace-tree.ts";
 
 const MAX_FLOW_NAME = 200;
 
+/** Whether a long request is one of a stream: as its caller is, unless it begins a flow. */
+const VERDICT = { asCaller: 0, request: 1, stream: 2 } as const;
+
 /** Where the requests of traces are summed up. */
 export interface EvaluationTarget {
   readonly arena: SpanArena;
@@ -49,6 +52,8 @@ export class TraceEvaluation {
   private readonly rootFlows: (FlowAccumulator | undefined)[] = [];
   /** By number of a span: which of the roots it is below, or `NONE`. */
   private rootOf: Int32Array = new Int32Array(64);
+  /** By number of a span: one of `VERDICT`, for long requests that begin no flow once they were asked about. */
+  private verdicts = new Uint8Array(64);
   private traceKey = 0;
   private readonly target: EvaluationTarget;
   private readonly nameOf: (service: number) => string;
@@ -179,6 +184,8 @@ export class TraceEvaluation {
     this.nowMs = nowMs;
     this.traceKey = trace.key;
     this.tree.load(this.target.arena, trace.head, trace.spans, this.nameOf);
+    if (this.verdicts.length < trace.spans) this.verdicts = new Uint8Array(2 * trace.spans);
+    else this.verdicts.fill(VERDICT.asCaller, 0, trace.spans);
   }
 
   private countIfEntry(span: number): void {
@@ -240,27 +247,44 @@ export class TraceEvaluation {
     return parent[span] === ROOT && isWork(this.target.arena.kind(slot[span] ?? 0));
   }
 
+  /** Whether a request is one of a stream; a long one that a stream calls, or a CLIENT span without a parent, is one as well. */
   private isStream(span: number): boolean {
     const { arena, streams } = this.target;
     const slot = this.tree.slot[span] ?? 0;
-    if (arena.kind(slot) === DERIVED_KIND.stream) return true;
-    if (!streams.isLong(arena.durationNs(slot)) || this.isWorkAt(span)) return false;
-    if (!this.beginsFlow(span)) return this.isWithinStream(span);
-    return streams.isStreaming(
-      this.nameOf(this.serviceOf(span)),
+    if (!streams.isLong(arena.durationNs(slot))) return arena.kind(slot) === DERIVED_KIND.stream;
+    if (this.isWorkAt(span)) return false;
+    let request = span;
+    let verdict = this.verdictOf(request);
+    while (verdict === VERDICT.asCaller) {
+      request = this.callerOf(request);
+      verdict = request === NONE ? VERDICT.request : this.verdictOf(request);
+    }
+    for (let below = span; below !== request; below = this.callerOf(below)) this.verdicts[below] = verdict;
+    return verdict === VERDICT.stream;
+  }
+
+  /** One of `VERDICT` for a long request or for the caller of one. */
+  private verdictOf(request: number): number {
+    const { arena, streams } = this.target;
+    const slot = this.tree.slot[request] ?? 0;
+    const kind = arena.kind(slot);
+    if (kind === DERIVED_KIND.stream) return VERDICT.stream;
+    if (this.isWorkAt(request)) return isCall(kind) ? VERDICT.stream : VERDICT.request;
+    if (!streams.isLong(arena.durationNs(slot))) return VERDICT.request;
+    const verdict = this.verdicts[request] ?? VERDICT.asCaller;
+    if (verdict !== VERDICT.asCaller || !this.beginsFlow(request)) return verdict;
+    const isStreaming = streams.isStreaming(
+      this.nameOf(arena.service(slot)),
       flowName(arena, slot),
       arena.error(slot) === 1,
     );
+    return isStreaming ? VERDICT.stream : VERDICT.request;
   }
 
-  /** Whether a long request is the other end of a stream: of a call that nobody's request waits for, or that a stream makes. */
-  private isWithinStream(span: number): boolean {
-    const { parent, request, slot } = this.tree;
-    const above = parent[span] ?? LOST;
-    const caller = above < 0 ? NONE : (request[above] ?? NONE);
-    if (caller === NONE) return false;
-    if (this.isWorkAt(caller)) return isCall(this.target.arena.kind(slot[caller] ?? 0));
-    return this.isStream(caller);
+  /** The request whose span a request is below, or `NONE`. */
+  private callerOf(span: number): number {
+    const parent = this.tree.parent[span] ?? LOST;
+    return parent < 0 ? NONE : (this.tree.request[parent] ?? NONE);
   }
 
   /** A trace begins with it, or a request of an entry whose caller is outside of the application. */

@@ -68,6 +68,8 @@ export class TraceTree {
   private state = new Uint8Array(64);
   private isWait = new Uint8Array(64);
   private path = new Int32Array(64);
+  /** The span above all others that each one is below. Only set where there are `orphans`. */
+  private top = new Int32Array(64);
   private table = new Int32Array(256);
   private readonly seed: number;
 
@@ -256,30 +258,49 @@ export class TraceTree {
     if (this.orphans * this.length > MOST_ADOPTION_STEPS) return;
     for (let rank = 0; rank < this.placed; rank += 1) {
       const span = this.order[rank] ?? 0;
+      const parent = this.parent[span] ?? LOST;
+      this.top[span] = parent < 0 ? span : (this.top[parent] ?? span);
+    }
+    for (let rank = 0; rank < this.placed; rank += 1) {
+      const span = this.order[rank] ?? 0;
       if (this.request[span] !== NONE || this.isWait[span] === 1) continue;
       const parent = this.parent[span] ?? LOST;
       this.request[span] = parent >= 0 ? (this.request[parent] ?? NONE) : this.enclosing(arena, span);
     }
   }
 
-  /** The shortest request of the span's service that lasts from before it until after it, or `NONE`. */
+  /** The shortest request of the span's service that lasts from before it until after it and is not below it, or `NONE`. */
   private enclosing(arena: SpanArena, span: number): number {
     const slot = this.slot[span] ?? 0;
     const service = arena.service(slot);
     const startNs = arena.startNs(slot);
     const endNs = startNs + arena.durationNs(slot);
-    let found = NONE;
+    let shortest = NONE;
     let shortestNs = Infinity;
     for (let other = 0; other < this.length; other += 1) {
       const otherSlot = this.slot[other] ?? 0;
-      const ns = arena.durationNs(otherSlot);
-      if (this.request[other] !== other || arena.service(otherSlot) !== service || ns >= shortestNs) continue;
-      if (arena.startNs(otherSlot) > startNs || arena.startNs(otherSlot) + ns < endNs) continue;
+      const otherNs = arena.durationNs(otherSlot);
+      if (this.request[other] !== other || arena.service(otherSlot) !== service || otherNs >= shortestNs)
+        continue;
+      if (arena.startNs(otherSlot) > startNs || arena.startNs(otherSlot) + otherNs < endNs) continue;
       if (comparedPods(arena.pod(slot), arena.pod(otherSlot)) === PODS.different) continue;
-      found = other;
-      shortestNs = ns;
+      if (this.isBelow(other, span)) continue;
+      shortest = other;
+      shortestNs = otherNs;
     }
-    return found;
+    return shortest;
+  }
+
+  /** Whether a request is below a span without a parent: in the same tree, or in one whose top was given to such a request. */
+  private isBelow(entry: number, orphan: number): boolean {
+    let request = entry;
+    while (request !== NONE) {
+      const top = this.top[request] ?? NONE;
+      if (top === orphan) return true;
+      const adopter = this.request[top] ?? NONE;
+      request = adopter === top ? NONE : adopter;
+    }
+    return false;
   }
 
   private classUnder(arena: SpanArena, span: number, parent: number, kind: number): SpanClass {
@@ -388,6 +409,7 @@ export class TraceTree {
     this.order = new Int32Array(capacity);
     this.twin = new Int32Array(capacity);
     this.path = new Int32Array(capacity);
+    this.top = new Int32Array(capacity);
     this.table = new Int32Array(4 * capacity);
   }
 }

@@ -345,8 +345,9 @@ export class WindowBuilder {
     for (const [name, service] of this.names.services.entries()) {
       const seen = this.owners.isKnown(name) ? this.completeness.seen(service) : undefined;
       if (seen === undefined) continue;
-      const counts = [...(measured?.services.get(service)?.pods ?? [])];
-      const pods = new Map(counts.map(([pod, { count }]) => [this.names.pods.nameOf(pod), count]));
+      const pods = new Map<string, number>();
+      for (const [pod, { count }] of measured?.services.get(service)?.pods ?? [])
+        pods.set(this.names.pods.nameOf(pod), count);
       const { called, callerLost, doubled, orphans, spans } = seen;
       evidence.set(name, { called, callerLost, doubled, orphans, spans, pods });
     }

@@ -113,7 +113,8 @@ function countedContainers(
   });
 }
 
-function replicas(resources: ServiceResources | undefined): Partial<Window> {
+/** What a window says of the replicas of its service. */
+export function replicas(resources: ServiceResources | undefined): Partial<Window> {
   if (resources === undefined) return {};
   const { lastStartedAtMs, newestRevisionShare, nodeRoomCores, podsUnscheduled } = resources;
   const { maxReplicas, minReplicas, replicasReady, replicasWanted, revision, scalingPaused } = resources;

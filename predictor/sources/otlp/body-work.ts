@@ -9,7 +9,7 @@ import type { ReceiverLimits } from "./limits.ts";
 import { malformed, overloaded, tooLarge } from "./refusal.ts";
 import { Turns } from "./turns.ts";
 
-/** A span has ids and times of 40 bytes that no compression makes smaller: bodies that become larger than so hold none. */
+/** A span has 40 bytes of ids and times that no compression makes smaller: a body that grows by a larger factor holds none. */
 const MOST_EXPANSION = 128;
 const FREE_PLAIN_BYTES = 2 ** 20;
 

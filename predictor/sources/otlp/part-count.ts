@@ -9,7 +9,7 @@ export interface PartLimits {
   readonly maxSkipped: number;
 }
 
-/** Of `maxSkipped`, so many whatever a request holds, and so many more for each of its spans: attributes take three each. */
+/** Fields that are passed over in a request whatever it holds, and for each of its spans: an attribute takes three. At most `maxSkipped`. */
 const FREE_SKIPS = 50_000;
 const SKIPS_PER_SPAN = 400;
 
@@ -19,15 +19,19 @@ export class PartCount {
   private spans = 0;
   private parts = 0;
   private skips = 0;
+  /** Fields that may be passed over with as many spans. */
+  private mostSkips = 0;
 
   constructor(limits: PartLimits) {
     this.limits = limits;
+    this.clear();
   }
 
   clear(): void {
     this.spans = 0;
     this.parts = 0;
     this.skips = 0;
+    this.mostSkips = Math.min(this.limits.maxSkipped, FREE_SKIPS);
   }
 
   /** Counts one more part. @throws TradewindError `too-many-spans` */
@@ -42,14 +46,14 @@ export class PartCount {
   span(): void {
     this.spans += 1;
     if (this.spans > this.limits.maxSpans) throw tooMany(`${this.limits.maxSpans} spans`);
+    this.mostSkips = Math.min(this.limits.maxSkipped, this.mostSkips + SKIPS_PER_SPAN);
     this.part();
   }
 
   /** Counts one more field that is passed over. @throws TradewindError `too-many-spans` */
   skipped(): void {
     this.skips += 1;
-    const most = Math.min(this.limits.maxSkipped, FREE_SKIPS + SKIPS_PER_SPAN * this.spans);
-    if (this.skips > most) throw tooMany(`${most} fields`);
+    if (this.skips > this.mostSkips) throw tooMany(`${this.mostSkips} fields`);
   }
 }
 

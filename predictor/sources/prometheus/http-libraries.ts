@@ -1,10 +1,11 @@
+import { HEALTH_PATHS } from "../../window/probes.ts";
 import type { Labels } from "./api.ts";
 import { failedStatus, knownService, latencyQuery, partQuery } from "./mapping.ts";
 import type { HistogramForm, MappingCandidate, RedMapping, ServiceKey } from "./mapping.ts";
 import { noneOf, oneOf } from "./promql.ts";
 import type { Matcher } from "./promql.ts";
 
-/** Histograms that Spring (Micrometer) and Prometheus' client libraries make of HTTP requests, where they are told to. */
+/** Histograms that Spring (Micrometer) and Prometheus' client libraries make of HTTP requests, where they are configured to. */
 const HISTOGRAMS = [
   "http_server_requests_seconds",
   "http_request_duration_seconds",
@@ -13,16 +14,7 @@ const HISTOGRAMS = [
 
 /** Requests for health and metrics, by the labels in which the path is. */
 const PATH_LABELS = ["uri", "handler", "route", "path", "endpoint"];
-const NOT_OF_USERS = [
-  "/metrics",
-  "/healthz",
-  "/livez",
-  "/readyz",
-  "/actuator/health",
-  "/actuator/health/liveness",
-  "/actuator/health/readiness",
-  "/actuator/prometheus",
-];
+const NOT_OF_USERS = ["/metrics", "/actuator/prometheus", ...HEALTH_PATHS];
 
 const SERVICE = ["namespace", "pod", "application", "app", "service", "job"];
 const STATUS = ["status", "status_code", "code"];
@@ -38,7 +30,7 @@ function deploymentOf(pod: string | undefined): string | undefined {
   return name === "" ? undefined : name;
 }
 
-/** These metrics name no service themselves: it is where they were scraped. */
+/** These metrics name no service themselves: the labels of their pod do. */
 const owner = (labels: Labels): ServiceKey | undefined => {
   const { app, application, job, namespace, pod, service } = labels;
   return knownService(deploymentOf(pod) ?? application ?? app ?? service ?? job, namespace);
@@ -47,7 +39,7 @@ const owner = (labels: Labels): ServiceKey | undefined => {
 const failed = ({ code, status, status_code: statusCode }: Labels): boolean =>
   failedStatus(status ?? statusCode ?? code, undefined);
 
-/** HTTP servers by the metrics of their libraries. Whom they call, and how long they wait for it, these do not tell. */
+/** HTTP servers by the metrics of their libraries, which have nothing about calls to others. */
 export function httpLibraries(namespaces: readonly string[]): MappingCandidate[] {
   const inside: Matcher[] = namespaces.length === 0 ? [] : [oneOf("namespace", namespaces)];
   const matchers = [...inside, ...PATH_LABELS.map((label) => noneOf(label, NOT_OF_USERS))];

@@ -2,6 +2,7 @@ import { CallEdge, Window } from "@tradewind/core/contract/window.ts";
 import type { LatencySummary } from "@tradewind/core/contract/window.ts";
 import { ObjectName } from "@tradewind/core/contract/quantity.ts";
 import type { ResourceView, ServiceResources } from "../../window/resources.ts";
+import { replicas } from "../../window/window-set.ts";
 import { windowEndMs } from "./grid.ts";
 import { ownLatency } from "./own-latency.ts";
 import type { OutgoingCalls, OwnLatency } from "./own-latency.ts";
@@ -72,23 +73,10 @@ function saysSomething(
   return rate !== undefined || reading.latency[index] !== undefined || resources !== undefined;
 }
 
-function running(resources: ServiceResources | undefined): Partial<Window> & Pick<Window, "containers"> {
-  if (resources === undefined) return { containers: [] };
-  const { replicasReady, replicasWanted, podsUnscheduled, nodeRoomCores, lastStartedAtMs, containers } =
-    resources;
-  const { maxReplicas, minReplicas, scalingPaused } = resources;
-  return {
-    containers: [...containers],
-    ...(replicasReady === undefined ? {} : { replicasReady }),
-    ...(replicasWanted === undefined ? {} : { replicasWanted }),
-    ...(minReplicas === undefined ? {} : { minReplicas }),
-    ...(maxReplicas === undefined ? {} : { maxReplicas }),
-    ...(scalingPaused === undefined ? {} : { scalingPaused }),
-    ...(podsUnscheduled === undefined ? {} : { podsUnscheduled }),
-    ...(nodeRoomCores === undefined ? {} : { nodeRoomCores }),
-    ...(lastStartedAtMs === undefined ? {} : { lastStartedAtMs }),
-  };
-}
+const running = (resources: ServiceResources | undefined): Partial<Window> & Pick<Window, "containers"> => ({
+  containers: [...(resources?.containers ?? [])],
+  ...replicas(resources),
+});
 
 function traffic(
   reading: RedReading,

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { routeRules } from "@tradewind/core/contract/route-rules.ts";
 import { WindowSet } from "@tradewind/core/contract/window.ts";
 import { NO_RESOURCES } from "../../../predictor/window/resources.ts";
 import { SPAN_KIND, SpanBatch } from "../../../predictor/window/span.ts";
@@ -178,6 +179,26 @@ describe("spans left out of a trace", () => {
     expect(callees.map(({ callee }) => callee)).toContain("often");
     expect(builder.totals().drops).toEqual({ "callee-limit": 4 });
   });
+});
+
+it("a trace of thousands of long requests below each other is a stream throughout", () => {
+  const objective = { percentile: 0.95, milliseconds: 300 };
+  const builder = newBuilder({ routes: () => routeRules({ objective, objectives: [] }) });
+  const chain = Array.from({ length: 8_000 }, (_, index) =>
+    span({
+      spanId: id(index + 1),
+      parentId: index === 0 ? undefined : id(index),
+      resource: { service: index % 2 === 0 ? "a" : "b" },
+      startMs: T0 - 20_000,
+      durationMs: 30_000,
+    }),
+  );
+  builder.add(batchOf(chain), ARRIVAL_MS);
+  const set = buildFirst(builder);
+  for (const service of ["a", "b"]) {
+    expect(serviceIn(set, service).callees).toEqual([]);
+    expect(serviceIn(set, service).responseLatency).toBeUndefined();
+  }
 });
 
 describe("room for open traces", () => {
