@@ -1,6 +1,5 @@
 import { z } from "zod";
 import { WORKLOAD_KINDS } from "@tradewind/core/contract/application.ts";
-import type { Application } from "@tradewind/core/contract/application.ts";
 import type { Clock } from "@tradewind/core/process/clock.ts";
 import { LastingProblem } from "@tradewind/core/process/lasting-problem.ts";
 import type { Logger } from "@tradewind/core/process/log.ts";
@@ -8,6 +7,7 @@ import { describeError } from "@tradewind/core/values/errors.ts";
 import type { ApiClient } from "../client/client.ts";
 import { apiVersionOf } from "../client/resources.ts";
 import type { Resource } from "../client/resources.ts";
+import { ListOf } from "../objects/bounded.ts";
 import { parseSelector } from "../objects/label-selector.ts";
 import { scalable } from "../objects/scalable.ts";
 import type { Scalable } from "../objects/scalable.ts";
@@ -24,10 +24,27 @@ export interface NamedWorkload {
   readonly apiVersion?: string | undefined;
 }
 
-/** What an application names its workloads. */
-export interface NamingApplication {
+/** As the Application's own schema allows. */
+const MOST_SERVICES = 5_000;
+
+/** The services of an Application resource, as far as they name workloads. */
+export const NamingServices = ListOf(
+  z.object({
+    name: z.string(),
+    workload: z
+      .object({
+        apiVersion: z.string().optional(),
+        kind: z.string().default("Deployment"),
+        name: z.string(),
+      })
+      .optional(),
+  }),
+  MOST_SERVICES,
+);
+
+interface NamingApplication {
   readonly namespace: string;
-  readonly services: readonly Pick<Application["services"][number], "name" | "workload">[];
+  readonly services: Readonly<z.infer<typeof NamingServices>>;
 }
 
 /** The workloads that applications name by kinds of their own. */
@@ -161,7 +178,8 @@ export class NamedKinds {
     const problems: string[] = [];
     for (const read of reads) await read().catch((error: unknown) => problems.push(describeError(error)));
     const [problem] = problems;
-    if (problem !== undefined) this.#failure.found(problem, { problem }, "what scales a workload cannot be read");
+    if (problem !== undefined)
+      this.#failure.found(problem, { problem }, "what scales a workload cannot be read");
     else if (this.#failedMs.size === 0) this.#failure.over();
     this.#options.onChange();
   }
