@@ -37,6 +37,7 @@ import { parseListen } from "./sources/otlp/listen-address.ts";
 import { startReceivers } from "./sources/otlp/start.ts";
 import { readSections } from "./sources/sources-config.ts";
 import type { Sections } from "./sources/sources-config.ts";
+import type { WorkloadSource } from "./sources/workload-source.ts";
 import { joinPeers } from "./run/process/join-peers.ts";
 import { followWorkloads, openSurroundings } from "./run/process/surroundings.ts";
 import type { Surroundings } from "./run/process/surroundings.ts";
@@ -47,6 +48,8 @@ import type { AddResult } from "./window/drops.ts";
 import type { OnDurations } from "./sources/otlp/pushed-metrics/metric-intake.ts";
 import type { SpanBatch } from "./window/span.ts";
 
+/** Between one look at how workloads are scaled and the next. */
+const SCALED_MS = 1_000;
 const MAX_CONTAINERS = 100_000;
 /** A plan older than this many windows, the grace aside, is no longer what a predictor at work would say. */
 const READY_WINDOWS = 4;
@@ -233,7 +236,6 @@ async function openApplications(
     several,
     rates: several ? rememberedRates(rates) : rates,
     nodes,
-    scalings: () => source?.scalings(),
     workloadProblem: (application) => source?.lacks?.(application),
     trainer: trainer.forOne(),
     webhook,
@@ -263,10 +265,24 @@ async function openApplications(
           },
         );
   ends.push(async () => applications.stop());
+  if (source !== undefined) lookAtScalings(source, applications, ends);
   // Before applications are, which wait for their trainings.
   ends.push(async () => trainer.stop());
   registerApplications(metrics.registry, applications);
   return applications;
+}
+
+/** Once for all applications: to put together how workloads are scaled takes as long as there are workloads. */
+function lookAtScalings(
+  source: Pick<WorkloadSource, "scalings">,
+  applications: Applications,
+  ends: Setting["ends"],
+): void {
+  const timer = setInterval(() => {
+    const scalings = source.scalings() ?? [];
+    for (const each of applications.planned()) each.scaled(scalings);
+  }, SCALED_MS);
+  ends.push(() => clearInterval(timer));
 }
 
 function openReasoner({ clock, ends, metrics, options }: Setting): ModelConnection | undefined {

@@ -84,7 +84,6 @@ export async function play(
       options,
       sections: { ...sections, sources },
       rates: { over: () => new Map(usesOf(services)) },
-      scalings: () => undefined,
       workloadProblem: () => undefined,
       nodes: new NodeRoom(),
       trainer: trainer.forOne(),

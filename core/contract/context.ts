@@ -4,7 +4,16 @@ import { LoadForecast } from "./forecast.ts";
 import { Precedents } from "./incident.ts";
 import { MOST_PATTERNS, Pattern } from "./pattern.ts";
 import { Allocation, APPLICATION_MODES, Bounds, PlanCause, PolicyLabel } from "./plan.ts";
-import { ContentHash, Count, EpochMs, NonNegative, ObjectName, Ratio, ServiceName } from "./quantity.ts";
+import {
+  ContentHash,
+  Count,
+  EpochMs,
+  LatencyObjective,
+  NonNegative,
+  ObjectName,
+  Ratio,
+  ServiceName,
+} from "./quantity.ts";
 
 export const CONTEXT_SCHEMA = "tradewind.dev/context/v1";
 
@@ -57,7 +66,7 @@ export const ApplicationContext = z.strictObject({
   /** End of the last window. */
   atMs: EpochMs,
   mode: z.enum(APPLICATION_MODES),
-  objective: z.strictObject({ percentile: Ratio, seconds: z.number().positive() }),
+  objective: LatencyObjective,
   /** Of the slowest route; absent without traffic. */
   measuredLatencySeconds: NonNegative.optional(),
   policy: PolicyLabel,

@@ -6,11 +6,12 @@ import {
   ContentHash,
   Count,
   EpochMs,
+  LatencyObjective,
   NonNegative,
   ObjectName,
-  orAbsent,
   Ratio,
   ServiceName,
+  orAbsent,
 } from "./quantity.ts";
 
 const CauseType = z.enum(CAUSE_TYPES);
@@ -106,7 +107,7 @@ export const Explanation = z.strictObject({
   atMs: EpochMs,
   /** When the trouble began, by the change point of the latency. */
   onsetMs: EpochMs,
-  objective: z.strictObject({ percentile: Ratio, seconds: z.number().positive() }),
+  objective: LatencyObjective,
   measuredLatencySeconds: NonNegative.optional(),
   /** Share of failed requests of the worst route, where that are more than may be late; a failed request counts as one over the objective. */
   failedRatio: orAbsent(Ratio),

@@ -1,5 +1,13 @@
 import { z } from "zod";
-import { Count, EpochMs, NodeClassName, NonNegative, ObjectName, Ratio, ServiceName } from "./quantity.ts";
+import {
+  Count,
+  EpochMs,
+  LatencyObjective,
+  NodeClassName,
+  NonNegative,
+  ObjectName,
+  ServiceName,
+} from "./quantity.ts";
 
 const pair = <Schema extends z.ZodType>(schema: Schema) => z.strictObject({ now: schema, then: schema });
 
@@ -68,7 +76,7 @@ export const NodeClassList = z.strictObject({
   application: ObjectName,
   namespace: ObjectName,
   decidedAtMs: EpochMs,
-  objective: z.strictObject({ percentile: Ratio, seconds: z.number().positive() }),
+  objective: LatencyObjective,
   /** Empty where all nodes are of one class. */
   classes: z.array(NodeClass).max(17),
   /** Most saved first. */

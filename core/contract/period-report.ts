@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Allocation } from "./plan.ts";
-import { Count, EpochMs, NonNegative, ObjectName, Ratio, ServiceName } from "./quantity.ts";
+import { Count, EpochMs, LatencyObjective, NonNegative, ObjectName, ServiceName } from "./quantity.ts";
 
 export const PERIOD_REPORT_SCHEMA = "tradewind.dev/period-report/v1";
 
@@ -32,7 +32,7 @@ export const PeriodReport = z.strictObject({
   /** Begin of the first window that is stored of the time, and end of the last one. */
   fromMs: EpochMs,
   toMs: EpochMs,
-  objective: z.strictObject({ percentile: Ratio, seconds: z.number().positive() }),
+  objective: LatencyObjective,
   /** All routes; missed where any of them was. */
   ...Judged,
   routes: z
@@ -40,7 +40,7 @@ export const PeriodReport = z.strictObject({
       z.strictObject({
         route: z.string().max(200),
         /** Absent where it is the application's. */
-        objective: z.strictObject({ percentile: Ratio, seconds: z.number().positive() }).optional(),
+        objective: LatencyObjective.optional(),
         ...Judged,
       }),
     )

@@ -5,12 +5,13 @@ import {
   ContentHash,
   Count,
   EpochMs,
+  LatencyObjective,
   NonNegative,
   ObjectName,
-  orAbsent,
-  patternedText,
   Ratio,
   ServiceName,
+  orAbsent,
+  patternedText,
 } from "./quantity.ts";
 import { Reasons } from "./reason.ts";
 import { QuotaAmounts, ScalingPause } from "./workload.ts";
@@ -209,7 +210,7 @@ export const Plan = z.strictObject({
   policyReasons: Reasons,
   /** By what a scaler decides while no predictor answers: the name of a model, see core/contract/students.ts. */
   students: orAbsent(z.object({ hash: ContentHash })),
-  objective: z.strictObject({ percentile: Ratio, seconds: z.number().positive() }),
+  objective: LatencyObjective,
   /** Measured percentile of the worst flow; absent without traffic. */
   measuredLatencySeconds: NonNegative.optional(),
   /** Share of the requests that failed, of the route with most; absent where that are no more than may be late. */

@@ -4,6 +4,8 @@ import { z } from "zod";
 export const NonNegative = z.number().min(0);
 export const Ratio = z.number().min(0).max(1);
 export const Count = z.number().int().min(0);
+/** Latency that a percentile must stay under. */
+export const LatencyObjective = z.strictObject({ percentile: Ratio, seconds: z.number().positive() });
 /** Milliseconds since the Unix epoch. */
 export const EpochMs = z.number().min(0).max(8.64e15);
 

@@ -17,11 +17,12 @@ import {
   Count,
   DecisionId,
   EpochMs,
+  LatencyObjective,
   NonNegative,
   ObjectName,
-  orAbsent,
   Ratio,
   ServiceName,
+  orAbsent,
 } from "./quantity.ts";
 import { Reasons } from "./reason.ts";
 
@@ -242,7 +243,7 @@ export const ServedApplication = z.strictObject({
   policyReason: z.string().max(500).optional(),
   policyReasons: Reasons,
   mode: z.enum(APPLICATION_MODES).optional(),
-  objective: z.strictObject({ percentile: Ratio, seconds: z.number().positive() }).optional(),
+  objective: LatencyObjective.optional(),
   measuredLatencySeconds: NonNegative.optional(),
   failedRatio: orAbsent(Ratio),
   /** Absent in mode act. */
@@ -276,7 +277,7 @@ export const RecommendationList = z.strictObject({
   applications: z.array(ServedApplication).max(1_000).optional(),
   /** What is done with the recommendations. */
   mode: z.enum(APPLICATION_MODES).optional(),
-  objective: z.strictObject({ percentile: Ratio, seconds: z.number().positive() }).optional(),
+  objective: LatencyObjective.optional(),
   measuredLatencySeconds: NonNegative.optional(),
   failedRatio: orAbsent(Ratio),
   /** Absent in mode act. */

@@ -1,9 +1,8 @@
 import { z } from "zod";
-import { Count, EpochMs, NonNegative, ObjectName, Ratio, ServiceName } from "./quantity.ts";
+import { Count, EpochMs, LatencyObjective, NonNegative, ObjectName, Ratio, ServiceName } from "./quantity.ts";
 import { MOST_ROUTE_CHARACTERS } from "./route-objective.ts";
 
 const RouteName = z.string().min(1).max(MOST_ROUTE_CHARACTERS);
-const Held = z.strictObject({ percentile: Ratio, seconds: z.number().positive() });
 
 /** What a route's requests are. */
 export const ROUTE_CLASSES = ["request", "stream", "work", "probe", "other"] as const;
@@ -24,7 +23,7 @@ export const ListedRoute = z.strictObject({
   p50Seconds: NonNegative.optional(),
   p95Seconds: NonNegative.optional(),
   /** Absent where it does not count, as the two after it. */
-  objective: Held.optional(),
+  objective: LatencyObjective.optional(),
   /** What a miss costs over one of a route that no item of `objectives` names. */
   weight: z.number().positive().optional(),
   /** Share of the requests that took longer than the objective, or failed. */
@@ -53,7 +52,7 @@ export const RouteList = z.strictObject({
   startMs: EpochMs,
   endMs: EpochMs,
   /** Of routes that no item of `objectives` names. */
-  objective: Held,
+  objective: LatencyObjective,
   /** Those that count first, then by their rate. */
   routes: z.array(ListedRoute).max(MOST_LISTED_ROUTES),
   /** Further ones that are left out. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { PolicyLabel } from "./plan.ts";
-import { Count, EpochMs, NonNegative, ObjectName, Ratio, ServiceName } from "./quantity.ts";
+import { Count, EpochMs, LatencyObjective, NonNegative, ObjectName, ServiceName } from "./quantity.ts";
 
 /** Change of a latency percentile for one more unit, seconds: below 0 it is faster, 0 changes nothing, never above. */
 export const Gain = z.strictObject({
@@ -63,7 +63,7 @@ export const SensitivityList = z.strictObject({
   namespace: ObjectName,
   decidedAtMs: EpochMs,
   policy: PolicyLabel,
-  objective: z.strictObject({ percentile: Ratio, seconds: z.number().positive() }),
+  objective: LatencyObjective,
   /** Why there are none: the policy that decided, and its reason. Absent where models decided. */
   unavailable: z.string().max(600).optional(),
   /** Services on a user's route that have a calibrated model; a service without one is absent. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { PolicyLabel } from "./plan.ts";
-import { EpochMs, NonNegative, ObjectName, Ratio, ServiceName } from "./quantity.ts";
+import { EpochMs, LatencyObjective, NonNegative, ObjectName, Ratio, ServiceName } from "./quantity.ts";
 
 /** A size that is supposed for one service; what is absent stays as it is. CPU and memory of each container. */
 export const SupposedService = z.strictObject({
@@ -69,7 +69,7 @@ export const WhatIfAnswer = z.strictObject({
   namespace: ObjectName,
   decidedAtMs: EpochMs,
   policy: PolicyLabel,
-  objective: z.strictObject({ percentile: Ratio, seconds: z.number().positive() }),
+  objective: LatencyObjective,
   /** Loads over that of the last window. */
   load: pair(z.number().positive()),
   /** Slowest first, by what is expected then. */

@@ -130,7 +130,7 @@ export class ClusterWatch {
     });
   }
 
-  /** Follows the workloads of other kinds that applications name, as of now. */
+  /** Follows these workloads of other kinds, which applications name now. */
   want(named: readonly NamedWorkload[]): void {
     this.named = named;
     this.namedKinds.want(named);

@@ -5,9 +5,8 @@ import { Identity } from "@tradewind/kubernetes/objects/metadata.ts";
 import type { VerticalPodAutoscaler } from "@tradewind/kubernetes/objects/vpa.ts";
 import type { Reflector } from "@tradewind/kubernetes/watch/reflector.ts";
 import type { ClusterWatch } from "@tradewind/kubernetes/workloads/cluster-watch.ts";
+import { NamingServices } from "@tradewind/kubernetes/workloads/named-kinds.ts";
 
-/** As the Application's own schema allows. */
-const MOST_SERVICES = 5_000;
 const MOST_CONDITIONS = 100;
 
 /** An Application resource, as far as its writer needs it. */
@@ -15,19 +14,7 @@ export const ApplicationObject = z.object({
   metadata: Identity.extend({ generation: z.number().optional() }),
   spec: z.object({
     prices: z.object(Prices.shape).prefault({}),
-    services: ListOf(
-      z.object({
-        name: z.string(),
-        workload: z
-          .object({
-            apiVersion: z.string().optional(),
-            kind: z.string().default("Deployment"),
-            name: z.string(),
-          })
-          .optional(),
-      }),
-      MOST_SERVICES,
-    ),
+    services: NamingServices,
   }),
   status: z
     .object({

@@ -28,14 +28,13 @@ export function makeScene(
       if (workload !== undefined) served.set(key(each.namespace, workload.kind, workload.name), each);
     }
   };
-  const triggers = new Map<string, readonly RecommendationTrigger[]>();
-  const isAny = (
-    { namespace, service }: Pick<RecommendationTrigger, "namespace" | "service">,
-    meets: (trigger: RecommendationTrigger) => boolean,
-  ): boolean => {
-    const known = triggers.get(namespace) ?? namespaces.get(namespace)?.workloads.triggers() ?? [];
-    triggers.set(namespace, known);
-    return known.some((each) => each.service === service && meets(each));
+  const triggers = new Map<string, ReadonlyMap<string, readonly RecommendationTrigger[]>>();
+  const triggersOf = (namespace: string, service: string): readonly RecommendationTrigger[] => {
+    const byService =
+      triggers.get(namespace) ??
+      Map.groupBy(namespaces.get(namespace)?.workloads.triggers() ?? [], (trigger) => trigger.service);
+    triggers.set(namespace, byService);
+    return byService.get(service) ?? [];
   };
   return {
     list,
@@ -49,8 +48,9 @@ export function makeScene(
       return found === undefined || isKnown ? found : { ...found, scalePoints: ["cpu", "memory"] };
     },
     isPaused: (namespace, service) =>
-      isAny({ namespace, service }, ({ multiplies, pause }) => multiplies || pause?.of === "scaling"),
-    isContested: (namespace, service) => isAny({ namespace, service }, ({ rivals }) => rivals.length > 0),
+      triggersOf(namespace, service).some(({ multiplies, pause }) => multiplies || pause?.of === "scaling"),
+    isContested: (namespace, service) =>
+      triggersOf(namespace, service).some(({ rivals }) => rivals.length > 0),
     served: (namespace, kind, name) => {
       index();
       return served.get(key(namespace, kind, name));

@@ -1,3 +1,4 @@
+import { percent } from "@tradewind/core/values/amounts.ts";
 import type { ListedRoute, RouteSurprise } from "@tradewind/core/contract/route-list.ts";
 
 /** Words in the names of operations that are seldom what users wait for, by what the objective may say of them. */
@@ -99,6 +100,5 @@ export const silentSurprise = (entry: string): RouteSurprise => ({
     "write its service.name as its spans have it, or take it out of entries; 'tradewind doctor --listen 60s' shows names",
 });
 
-const percent = (ratio: number): string => `${Math.round(100 * ratio)} %`;
 /** As YAML takes it. */
 const quoted = (text: string): string => JSON.stringify(text);

@@ -1,5 +1,5 @@
 import { addJsonFlag, exitCodes, printAnswer } from "@tradewind/core/terminal/answer.ts";
-import { formatLatency } from "@tradewind/core/values/amounts.ts";
+import { formatLatency, percentileName } from "@tradewind/core/values/amounts.ts";
 import type { Paint } from "@tradewind/core/terminal/style.ts";
 import { renderTable } from "@tradewind/core/terminal/table.ts";
 import type { Column } from "@tradewind/core/terminal/table.ts";
@@ -97,4 +97,4 @@ function cellsOf(route: ListedRoute, paint: Paint): string[] {
 }
 
 const heldTo = ({ percentile, seconds }: RouteList["objective"]): string =>
-  `p${Number((100 * percentile).toFixed(3))} ${formatLatency(seconds)}`;
+  `${percentileName(percentile)} ${formatLatency(seconds)}`;

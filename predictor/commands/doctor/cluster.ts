@@ -12,7 +12,12 @@ import { applicationSources, resourceNamespaces } from "@tradewind/kubernetes/ap
 import type { ApplicationSource } from "@tradewind/kubernetes/application/sources.ts";
 import type { ApplicationPlace } from "@tradewind/kubernetes/application/resource.ts";
 import { scalableKinds } from "@tradewind/kubernetes/workloads/discovery.ts";
-import { isKind, namedWorkloads, unknownKind } from "@tradewind/kubernetes/workloads/named-kinds.ts";
+import {
+  isKind,
+  namedWorkloads,
+  NamingServices,
+  unknownKind,
+} from "@tradewind/kubernetes/workloads/named-kinds.ts";
 import { examinePlacement } from "./placement.ts";
 import { examineScaledObjects } from "./scaled-objects.ts";
 import { watchedNamespaces } from "../../sources/kubernetes/workloads.ts";
@@ -194,7 +199,9 @@ async function examineKinds(
   { name, namespace }: ApplicationPlace,
   spec: Record<string, unknown>,
 ): Promise<Finding[]> {
-  const named = namedWorkloads([{ namespace, services: Naming.safeParse(spec).data?.services ?? [] }]);
+  const named = namedWorkloads([
+    { namespace, services: NamingServices.safeParse(spec["services"]).data ?? [] },
+  ]);
   if (named.length === 0) return [];
   const known = await scalableKinds(client);
   return named.flatMap((each): Finding[] =>
@@ -210,21 +217,6 @@ async function examineKinds(
         ],
   );
 }
-
-const Naming = z.object({
-  services: z.array(
-    z.object({
-      name: z.string(),
-      workload: z
-        .object({
-          apiVersion: z.string().optional(),
-          kind: z.string().default("Deployment"),
-          name: z.string(),
-        })
-        .optional(),
-    }),
-  ),
-});
 
 function judged(place: ApplicationPlace, spec: Record<string, unknown>): Finding {
   const subject = `Application ${place.namespace}/${place.name}`;

@@ -212,7 +212,7 @@ function memoryOf(
 /** The change of each resource of a service by itself: what it buys and costs while all others are as decided. */
 function stepsOf(cost: ApplicationCost, prices: Prices): ReadonlyMap<string, WishStep[]> {
   const tailAfterSeconds = cost.worstTailSeconds();
-  const tails = Array.from({ length: cost.routeCount }, (_, route) => cost.toldTail(route));
+  const tails = Array.from({ length: cost.routeCount }, (_, route) => cost.comparableTail(route));
   const stepsByService = new Map<string, WishStep[]>();
   let order = 0;
   for (const [number, { base, name }] of cost.services.entries()) {

@@ -32,14 +32,19 @@ function awaitedServices({ calls, entryService, services }: FlowWindow): string[
   return services.filter((service) => reached.has(service));
 }
 
+/** The flows that users start: those that enter through an entry. */
+export const flowsOfUsers = (
+  flows: readonly FlowWindow[],
+  { entries }: Pick<Application, "entries">,
+): readonly FlowWindow[] => flows.filter(({ entryService }) => entries.includes(entryService));
+
 /**
- * The flows that users start: those that enter through an entry, each with the services that its requests wait for. Those of any entry but
+ * The flows that users start, each with the services that its requests wait for. Those of any entry but
  * the first are called `ENTRY: FLOW`; rules fit either name.
  */
 export function routesOf(flows: readonly FlowWindow[], application: Application): readonly UserFlow[] {
   const rules = routeRules(application);
-  return flows
-    .filter(({ entryService }) => application.entries.includes(entryService))
+  return flowsOfUsers(flows, application)
     .map((flow): UserFlow => {
       const name = routeName(flow, application);
       return {
@@ -85,8 +90,11 @@ export function userFlows(flows: readonly FlowWindow[], application: Application
 }
 
 /** Requests per second that users start, whatever they are held to. */
-export const usersPerSecond = (flows: readonly FlowWindow[], application: Application): number =>
-  routesOf(flows, application).reduce((sum, { flow }) => sum + flow.requestsPerSecond, 0);
+export const usersPerSecond = (
+  flows: readonly FlowWindow[],
+  application: Pick<Application, "entries">,
+): number =>
+  flowsOfUsers(flows, application).reduce((sum, { requestsPerSecond }) => sum + requestsPerSecond, 0);
 
 /** Requests per second to the entries; undefined where those of none are known. */
 export function entriesPerSecond(

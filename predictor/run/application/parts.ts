@@ -10,7 +10,6 @@ import type { PredictorOptions } from "../process/options.ts";
 import type { NodeRoom } from "../../nodes/node-room.ts";
 import type { ContainerRates } from "../../sources/container-rates.ts";
 import type { Sections } from "../../sources/sources-config.ts";
-import type { Scaling } from "../../sources/workload-source.ts";
 
 /** How long windows wait for late spans, seconds. */
 export interface Graces {
@@ -25,8 +24,6 @@ export interface SharedParts {
   readonly sections: Sections;
   readonly rates: Pick<ContainerRates, "over">;
   readonly nodes: NodeRoom;
-  /** How workloads are scaled now; undefined where it is not known. */
-  readonly scalings: () => readonly Scaling[] | undefined;
   /** What the cluster does not have of the workloads that an application names, in words. */
   readonly workloadProblem: (application: Application) => string | undefined;
   readonly trainer: ModelTrainer;

@@ -1,7 +1,7 @@
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { Window, WindowSet } from "@tradewind/core/contract/window.ts";
 import { LEVEL_COUNT } from "../../decide/cost/learn/outlook.ts";
-import { routesOf } from "../../decide/facts/user-flows.ts";
+import { flowsOfUsers } from "../../decide/facts/user-flows.ts";
 import type { LoadInterval } from "../../forecast/load-series.ts";
 
 /** Who counted the requests of a service. Metrics know of those, too, of which no spans are sent. */
@@ -53,7 +53,7 @@ export class PastLoads {
    */
   observe(windowSet: WindowSet, asked: readonly WindowSet[], application: Application): void {
     const { entry, namespace } = application;
-    const flows = routesOf(windowSet.flows, application).map(({ flow }) => flow);
+    const flows = flowsOfUsers(windowSet.flows, application);
     const users = flows.reduce((sum, { requestsPerSecond }) => sum + requestsPerSecond, 0);
     const calls = flows.reduce((sum, { latency }) => sum + latency.count, 0);
     const isEntry = (window: Window): boolean => window.service === entry && window.namespace === namespace;

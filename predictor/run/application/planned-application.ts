@@ -40,12 +40,11 @@ import { LastWhatIf } from "../../answers/latest/last-what-if.ts";
 import type { ClosedWindow } from "./window-clock.ts";
 import type { ArrivalCounter } from "../../window/arrival-counter.ts";
 import type { AddResult } from "../../window/drops.ts";
+import type { Scaling } from "../../sources/workload-source.ts";
 import type { Interval } from "../../window/interval.ts";
 import type { SpanBatch } from "../../window/span.ts";
 import type { WindowBuilder } from "../../window/window-builder.ts";
 
-/** Between one look at how workloads are scaled and the next. */
-const SCALED_MS = 1_000;
 const ARCHIVED_INPUTS = 64;
 const ARCHIVED_BYTES = 64 * 1024 * 1024;
 /** Explanations of missed objectives. */
@@ -194,8 +193,6 @@ export class PlannedApplication {
     this.deciding = deciding;
     this.ends.push(() => surges.stop());
     surges.start();
-    const looking = setInterval(() => deciding.scaled(this.shared.scalings() ?? []), SCALED_MS);
-    this.ends.push(() => clearInterval(looking));
     const learnPast = (): void => void this.learnPast(deciding);
     learnPast();
     this.history.backfill(this.gathering?.sources.prometheus ?? [], learnPast);
@@ -291,6 +288,11 @@ export class PlannedApplication {
       this.metrics.planFailed();
       log.error({ name, namespace, problem: describeError(error) }, "no plan for this window");
     }
+  }
+
+  /** Takes how workloads are scaled now. Never throws. */
+  scaled(scalings: readonly Scaling[]): void {
+    this.deciding?.scaled(scalings);
   }
 
   clockStepped(stepMs: number): void {

@@ -56,7 +56,11 @@ async function cluster(...workloads: readonly object[]) {
     watch.want(named);
     return watch.workloads(() => undefined, 10_000)?.workloads ?? [];
   };
-  return { fake, list, named, put, watch };
+  const name = (kind: Resource, workload: string): void => {
+    const spec = ServiceSpec.parse({ name: workload, workload: { kind: kind.kind, name: workload } });
+    named.push(...namedWorkloads([{ namespace: "shop", services: [spec] }]));
+  };
+  return { fake, list, name, named, put, watch };
 }
 
 describe("a workload of a kind that an application names", () => {
@@ -68,6 +72,36 @@ describe("a workload of a kind that an application names", () => {
     ]);
     put(5);
     await waitUntil(() => list()[0]?.replicasWanted === 5);
+  });
+
+  it("is followed where it is named later, of a kind that was not named before", async () => {
+    const { fake, list, name } = await cluster({ kind: "GameSet", name: "lobby" });
+    const rooms: Resource = { ...SETS, plural: "rooms", kind: "Room" };
+    fake.install(rooms);
+    fake.put(rooms, {
+      metadata: { name: "hall", namespace: "shop", uid: "room-hall" },
+      spec: {},
+      scale: { spec: { replicas: 3 }, status: { selector: "room=hall" } },
+    });
+    await waitUntil(() => list().length === 1);
+    name(rooms, "hall");
+    await waitUntil(() => list().some(({ kind, replicasWanted }) => kind === "Room" && replicasWanted === 3));
+  });
+
+  it("is read where the /scale of another must not be, and that one is not asked for at each look", async () => {
+    const { fake, list, put } = await cluster(
+      { kind: "GameSet", name: "arena" },
+      { kind: "GameSet", name: "lobby" },
+    );
+    fake.put(SETS, { metadata: { name: "arena", namespace: "shop", uid: "set-arena" }, spec: {} });
+    const isOfArena = ({ name, resource }: (typeof fake.calls)[number]): boolean =>
+      resource === "gamesets/scale" && name === "arena";
+    fake.failNext(Infinity, 403, { matches: isOfArena });
+    await waitUntil(() => list().some(({ name }) => name === "lobby"));
+    put(5);
+    for (let look = 0; look < 20; look += 1) list();
+    await waitUntil(() => fake.calls.some(isOfArena));
+    expect(fake.calls.filter(isOfArena)).toHaveLength(1);
   });
 
   it("is told apart from one of another group by its apiVersion", async () => {

@@ -47,7 +47,6 @@ async function several(count: number, clock: Clock): Promise<SeveralApplications
         sections: await readSections(undefined),
         rates: { over: () => new Map() },
         nodes: new NodeRoom(),
-        scalings: () => undefined,
         workloadProblem: () => undefined,
         trainer: trainer.forOne(),
         metrics: new PredictorMetrics(),

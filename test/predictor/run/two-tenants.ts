@@ -124,7 +124,6 @@ export class TwoTenants {
         sections,
         rates: { over: () => made.#uses() },
         nodes: new NodeRoom(),
-        scalings: () => undefined,
         workloadProblem: () => undefined,
         trainer: trainer.forOne(),
         metrics: new PredictorMetrics(),

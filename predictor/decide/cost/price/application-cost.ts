@@ -146,26 +146,26 @@ export class ApplicationCost {
     return tails.length === 0 ? undefined : tails.reduce((most, tail) => Math.max(most, tail));
   }
 
-  /** The same of the worst route of all, in terms of the objective that it is told by. */
+  /** {@link comparableTail} of the worst route of all. */
   worstTailSeconds(): number {
-    return this.routes.reduce((most, _, route) => Math.max(most, this.toldTail(route)), 0);
+    return this.routes.reduce((most, _, route) => Math.max(most, this.comparableTail(route)), 0);
   }
 
-  /** A route's tail as it would stand equally bad to the objective that tails are told by, seconds. */
-  toldTail(route: number, tailSeconds = this.tailOf(route)): number {
+  /** A route's tail in proportion to its objective, in seconds of {@link CostOptions.objectiveSeconds}. */
+  comparableTail(route: number, tailSeconds = this.tailOf(route)): number {
     const { objectiveSeconds = 1 } = this.routes[route] ?? {};
     return tailSeconds * (this.options.objectiveSeconds / objectiveSeconds);
   }
 
   /**
    * The same if a service had another size, all else as it is.
-   * @param tails {@link toldTail} of each route
+   * @param tails {@link comparableTail} of each route
    */
   worstTailIf(service: number, size: Size, tails: readonly number[]): number {
     const through = this.routesThrough(service);
     const own = this.owns.tailsAt(service, size).tailSeconds[0] ?? 0;
     let worst = through.reduce(
-      (most, route) => Math.max(most, this.toldTail(route, this.tailIf(route, service, own))),
+      (most, route) => Math.max(most, this.comparableTail(route, this.tailIf(route, service, own))),
       0,
     );
     for (let route = 0; route < tails.length; route += 1) {

@@ -140,7 +140,7 @@ export interface CostOptions {
   readonly prices: Prices;
   /** Price per hour of using up the error budget of all routes once. */
   readonly missPerHour: number;
-  /** Objective in whose seconds the tail of the worst route is told. */
+  /** Objective to which the tails of routes with other objectives are scaled. */
   readonly objectiveSeconds: number;
   /** Standard normal quantile of the percentile that tails are predicted at. */
   readonly quantile: number;

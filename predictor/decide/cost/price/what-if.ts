@@ -45,7 +45,7 @@ export class WhatIf {
     return this.#cost.services.findIndex(({ name }) => name === service);
   }
 
-  /** Predicted tail of the worst route, in terms of the objective that it is told by, seconds. */
+  /** Predicted tail of the worst route in proportion to its objective, seconds. */
   get tailSeconds(): number {
     return this.#cost.worstTailSeconds();
   }
@@ -139,7 +139,7 @@ export class WhatIf {
       const tail = through.has(route)
         ? this.#cost.tailIf(route, number, ownTailSeconds)
         : this.#cost.tailOf(route);
-      slowestSeconds = Math.max(slowestSeconds, this.#cost.toldTail(route, tail));
+      slowestSeconds = Math.max(slowestSeconds, this.#cost.comparableTail(route, tail));
     }
     return slowestSeconds;
   }
@@ -153,7 +153,8 @@ export class WhatIf {
   #slowestRoute(): number | undefined {
     let slowest: number | undefined;
     for (let route = 0; route < this.#cost.routeCount; route += 1)
-      if (slowest === undefined || this.#cost.toldTail(route) > this.#cost.toldTail(slowest)) slowest = route;
+      if (slowest === undefined || this.#cost.comparableTail(route) > this.#cost.comparableTail(slowest))
+        slowest = route;
     return slowest;
   }
 }
