@@ -21,7 +21,7 @@ export const thermal: CollectorDefinition = {
       },
       {
         name: "tradewind_node_cpu_package_throttles_total",
-        help: "Times a package was slowed down to cool, all together; absent where no CPU tells its package.",
+        help: "Times a package was slowed down to cool, all together; absent when no CPU shows its package.",
         kind: "counter",
       },
     ]);
