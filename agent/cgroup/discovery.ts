@@ -8,8 +8,8 @@ import { classify, isKubepods, qosOf } from "./name.ts";
 import type { QosClass } from "./name.ts";
 
 /**
- * Where what a container uses is counted: in its own cgroup; in its pod's, where it is the only container of a sandbox
- * (gVisor, Kata); or, of several in one sandbox, nowhere apart from the others.
+ * The cgroup that counts what a container uses: its own; its pod's, when it is the only container of a sandbox (gVisor,
+ * Kata); `shared`: its pod's, together with the other containers of the sandbox.
  */
 export type CountedIn = "own" | "pod" | "shared";
 
@@ -26,7 +26,7 @@ export interface FoundContainer {
   readonly runtime: string | undefined;
   readonly qosClass: QosClass | undefined;
   readonly countedIn: CountedIn;
-  /** Kata's cgroup for what of the sandbox is outside its pod. */
+  /** Kata's cgroup for the part of the sandbox outside its pod. */
   readonly overheadPath: string | undefined;
 }
 
@@ -56,26 +56,34 @@ interface Search {
   readonly tree: string;
   readonly containers: Map<string, FoundContainer>;
   readonly directories: string[];
-  /** Ids of Kata's sandboxes of which a part is outside their pods. */
+  /** Ids of Kata's sandboxes that have a part outside their pods. */
   readonly overheads: Set<string>;
   unreadable: number;
 }
 
 /**
  * Looks for pods and containers.
- * @param askedRoots paths inside the trees; empty: look for kubelet's roots, everywhere
+ * @param askedRoots paths inside the trees; empty without `flatFolders`: look for kubelet's roots, everywhere
+ * @param flatFolders paths of the cgroups outside the roots in which containers are, in flat directories
  */
-export function discover(hierarchies: Hierarchies, askedRoots: readonly string[]): Discovery {
+export function discover(
+  hierarchies: Hierarchies,
+  askedRoots: readonly string[],
+  flatFolders?: readonly string[],
+): Discovery {
   const containers = new Map<string, FoundContainer>();
   const directories: string[] = [];
   const roots = new Set<string>();
   let unreadable = 0;
   const pending = new Set(askedRoots);
+  const isEverywhere = askedRoots.length === 0 && flatFolders === undefined;
   for (const tree of searchTrees(hierarchies)) {
     const search: Search = { tree, containers, directories, overheads: new Set(), unreadable: 0 };
     for (const id of subdirectories(search, KATA_OVERHEAD) ?? []) search.overheads.add(id);
-    const here = askedRoots.length === 0 ? kubeletRoots(search, roots) : [...pending];
-    for (const root of here) {
+    for (const folder of flatFolders ?? []) {
+      for (const name of subdirectories(search, folder) ?? []) addFlat(search, name, `${folder}/${name}`);
+    }
+    for (const root of isEverywhere ? kubeletRoots(search) : pending) {
       if (roots.has(root) || subdirectories(search, root) === undefined) continue;
       roots.add(root);
       pending.delete(root);
@@ -87,9 +95,9 @@ export function discover(hierarchies: Hierarchies, askedRoots: readonly string[]
   return { containers: [...containers.values()], directories, roots: [...roots], unreadable };
 }
 
-/** Kubelet's roots wherever they are, level by level, and containers in flat directories beside them. */
-function kubeletRoots(search: Search, known: ReadonlySet<string>): string[] {
-  const found: string[] = [];
+/** Kubelet's roots wherever they are, level by level; adds the containers in flat directories beside them. */
+function kubeletRoots(search: Search): string[] {
+  const roots: string[] = [];
   let level = [""];
   let visited = 0;
   for (let depth = 1; depth <= DEEPEST_ROOT && level.length > 0; depth += 1) {
@@ -98,59 +106,60 @@ function kubeletRoots(search: Search, known: ReadonlySet<string>): string[] {
       visited += 1;
       for (const name of subdirectories(search, path) ?? []) {
         const below = `${path}/${name}`;
-        if (isKubepods(name)) found.push(below);
+        if (isKubepods(name)) roots.push(below);
         else if (name.includes(":")) addFlat(search, name, below);
         else next.push(below);
       }
     }
     level = next;
   }
-  return found.filter((root) => !known.has(root));
+  return roots;
 }
 
 function searchSlice(search: Search, rootPath: string, path: string, depth: number): void {
   search.directories.push(`${search.tree}${path}`);
   for (const name of subdirectories(search, path) ?? []) {
     const below = `${path}/${name}`;
-    const found = classify(name, false);
-    if (found.kind === "pod") searchPod(search, rootPath, below, found.uid);
-    else if (found.kind === "flat") addFlat(search, name, below);
-    else if (found.kind === "slice" && depth < DEEPEST_SLICE) searchSlice(search, rootPath, below, depth + 1);
+    const cgroup = classify(name, false);
+    if (cgroup.kind === "pod") searchPod(search, rootPath, below, cgroup.uid);
+    else if (cgroup.kind === "flat") addFlat(search, name, below);
+    else if (cgroup.kind === "slice" && depth < DEEPEST_SLICE)
+      searchSlice(search, rootPath, below, depth + 1);
   }
 }
 
 function searchPod(search: Search, rootPath: string, podPath: string, podUid: string): void {
   search.directories.push(`${search.tree}${podPath}`);
   for (const name of subdirectories(search, podPath) ?? []) {
-    const found = classify(name, true);
-    if (found.kind !== "container") continue;
+    const cgroup = classify(name, true);
+    if (cgroup.kind !== "container") continue;
     const path = `${podPath}/${name}`;
     add(search, {
-      id: found.id,
+      id: cgroup.id,
       path,
       directory: `${search.tree}${path}`,
       podUid,
       podPath,
       rootPath,
-      runtime: found.runtime,
+      runtime: cgroup.runtime,
       qosClass: qosOf(podPath),
       countedIn: "own",
-      overheadPath: search.overheads.has(found.id) ? `${KATA_OVERHEAD}/${found.id}` : undefined,
+      overheadPath: search.overheads.has(cgroup.id) ? `${KATA_OVERHEAD}/${cgroup.id}` : undefined,
     });
   }
 }
 
 function addFlat(search: Search, name: string, path: string): void {
-  const found = classify(name, false);
-  if (found.kind !== "flat") return;
+  const cgroup = classify(name, false);
+  if (cgroup.kind !== "flat") return;
   add(search, {
-    id: found.id,
+    id: cgroup.id,
     path,
     directory: `${search.tree}${path}`,
-    podUid: found.uid,
+    podUid: cgroup.uid,
     podPath: undefined,
     rootPath: undefined,
-    runtime: found.runtime,
+    runtime: cgroup.runtime,
     qosClass: qosOf(path),
     countedIn: "own",
     overheadPath: undefined,
@@ -175,9 +184,11 @@ function subdirectories(search: Search, path: string): string[] | undefined {
   }
 }
 
-/** How long the places of kubelet's roots are taken for known: all cgroups of the machine are looked through for them. */
-const ROOTS_KNOWN_MS = 30_000;
-/** Kubelet makes its root as it starts: without one for so long, it is somewhere else. */
+/** Kubelet's roots and flat directories hardly ever move: all cgroups of the machine are searched for them this often. */
+const SEARCH_EVERYWHERE_MS = 30_000;
+/** Pause after such a search, in multiples of its duration: it takes at most 1 % of the time. */
+const REST_PER_SEARCH = 100;
+/** Kubelet makes its root as it starts: a root that is missing this long is somewhere else. */
 const ROOTLESS_MS = 60_000;
 
 /** Looks for containers again and again. */
@@ -188,7 +199,11 @@ export class ContainerSearch {
   readonly #log: Logger;
   readonly #startedMs: number;
   #roots: readonly string[] = [];
-  #searchedMs = Number.NEGATIVE_INFINITY;
+  #flatFolders: readonly string[] = [];
+  /** Next search of all cgroups, monotonic. */
+  #dueMs = Number.NEGATIVE_INFINITY;
+  /** The earliest one, should roots and flat directories all go. */
+  #restUntilMs = Number.NEGATIVE_INFINITY;
   #hasWarned = false;
 
   constructor(hierarchies: Hierarchies, asked: readonly string[], clock: Clock, log: Logger) {
@@ -206,15 +221,25 @@ export class ContainerSearch {
 
   find(): Discovery {
     const nowMs = this.#clock.monotonicMs();
-    const isKnown =
-      this.#asked.length === 0 && this.#roots.length > 0 && nowMs - this.#searchedMs < ROOTS_KNOWN_MS;
-    const found = discover(this.#hierarchies, isKnown ? this.#roots : this.#asked);
-    // Containers in flat directories are beside the roots: they are found where roots are looked for.
-    const isFlat = found.containers.some(({ rootPath }) => rootPath === undefined);
-    if (!isKnown) this.#searchedMs = isFlat ? Number.NEGATIVE_INFINITY : nowMs;
-    this.#roots = found.roots;
-    if (found.containers.length === 0 && found.roots.length === 0) this.#warn(nowMs);
-    return found;
+    const discovery = this.#discover(nowMs);
+    this.#roots = discovery.roots;
+    if (discovery.containers.length === 0 && discovery.roots.length === 0) this.#warn(nowMs);
+    return discovery;
+  }
+
+  #discover(nowMs: number): Discovery {
+    if (this.#asked.length > 0) return discover(this.#hierarchies, this.#asked);
+    const hasPlaces = this.#roots.length + this.#flatFolders.length > 0;
+    if (nowMs < (hasPlaces ? this.#dueMs : this.#restUntilMs)) {
+      return discover(this.#hierarchies, this.#roots, this.#flatFolders);
+    }
+    const discovery = discover(this.#hierarchies, []);
+    const endMs = this.#clock.monotonicMs();
+    this.#restUntilMs = endMs + (endMs - nowMs) * REST_PER_SEARCH;
+    this.#dueMs = Math.max(nowMs + SEARCH_EVERYWHERE_MS, this.#restUntilMs);
+    const flat = discovery.containers.filter(({ rootPath }) => rootPath === undefined);
+    this.#flatFolders = [...new Set(flat.map(({ path }) => path.slice(0, path.lastIndexOf("/"))))];
+    return discovery;
   }
 
   #warn(nowMs: number): void {

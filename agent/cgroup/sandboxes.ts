@@ -7,16 +7,17 @@ import { processFolders } from "./process-folders.ts";
 
 /** Program of the sandbox that containerd, CRI-O and dockershim keep in each pod: the binary of the pause images. */
 const PAUSE = "pause";
-/** gVisor's sandbox starts itself anew as `/proc/self/exe`. */
+/** gVisor's sandbox starts itself again as `/proc/self/exe`. */
 const REEXECUTED = "exe";
-/** A sandbox is made before its program runs in it: so long a container is looked at again. */
+/** A sandbox is made before its program runs in it: until a container is this old it is looked at again. */
 const STARTING_MS = 10_000;
+
+type SandboxKind = "pause" | "gvisor";
 
 interface Judged {
   readonly firstMs: number;
-  isPause: boolean;
-  /** gVisor's sandbox runs in it. */
-  isGuard: boolean;
+  /** Undefined for a container. */
+  kind: SandboxKind | undefined;
   isSettled: boolean;
 }
 
@@ -43,64 +44,67 @@ export class Sandboxes {
     this.#judged = new Map(
       found.map(({ directory }) => [
         directory,
-        before.get(directory) ?? { firstMs: nowMs, isPause: false, isGuard: false, isSettled: false },
+        before.get(directory) ?? { firstMs: nowMs, kind: undefined, isSettled: false },
       ]),
     );
     if ([...this.#judged.values()].some(({ isSettled }) => !isSettled)) this.#judge(found, nowMs);
-    const judgedOf = ({ directory }: FoundContainer): Judged | undefined => this.#judged.get(directory);
-    const shells = found.filter((each) => !judgedOf(each)?.isPause && !judgedOf(each)?.isGuard);
-    const guarded = new Set(shells.map(({ podUid }) => podUid));
+    const kindOf = ({ directory }: FoundContainer): SandboxKind | undefined =>
+      this.#judged.get(directory)?.kind;
+    const podsWithContainers = new Set(
+      found.filter((each) => kindOf(each) === undefined).map(({ podUid }) => podUid),
+    );
     return found.filter((each) => {
-      const { isPause, isGuard } = judgedOf(each) ?? { isPause: false, isGuard: false };
-      // What its containers' cgroups do not count is found at the pod; alone it stands for them.
-      return (
-        isNamed(each.id) || !(isPause || (isGuard && each.podPath !== undefined && guarded.has(each.podUid)))
-      );
+      const kind = kindOf(each);
+      if (kind === undefined || isNamed(each.id)) return true;
+      if (kind === "pause") return false;
+      // Beside containers its use is counted at the pod; alone it stands for them.
+      return each.podPath === undefined || !podsWithContainers.has(each.podUid);
     });
   }
 
   #judge(found: readonly FoundContainer[], nowMs: number): void {
-    const { pausing, guarding } = this.#running();
+    const running = this.#running();
     for (const { directory, id } of found) {
       const judged = this.#judged.get(directory);
       if (judged === undefined || judged.isSettled) continue;
-      judged.isPause = pausing.has(id) && processesIn(directory) <= 1;
-      judged.isGuard = guarding.has(id);
-      judged.isSettled = judged.isPause || judged.isGuard || nowMs - judged.firstMs >= STARTING_MS;
+      const kind = running.get(id);
+      judged.kind = kind === "pause" && processesIn(directory) > 1 ? undefined : kind;
+      judged.isSettled = judged.kind !== undefined || nowMs - judged.firstMs >= STARTING_MS;
     }
   }
 
-  /** Ids of the containers in which a process called `pause`, or a sandbox of gVisor's, runs. */
-  #running(): { readonly pausing: ReadonlySet<string>; readonly guarding: ReadonlySet<string> } {
-    const pausing = new Set<string>();
-    const guarding = new Set<string>();
+  /** The kind of sandbox whose process runs in a container, by the container's id. */
+  #running(): ReadonlyMap<string, SandboxKind> {
+    const kinds = new Map<string, SandboxKind>();
     for (const name of processesOf(this.#procfs)) {
       const folder = `${this.#procfs}/${name}`;
-      const comm = textOf(`${folder}/comm`).trimEnd();
-      if (comm === PAUSE) for (const id of containersOf(folder)) pausing.add(id);
-      else if (isGuard(comm, folder)) for (const id of containersOf(folder)) guarding.add(id);
+      const kind = sandboxKind(folder);
+      if (kind !== undefined) for (const id of containersOf(folder)) kinds.set(id, kind);
     }
-    return { pausing, guarding };
+    return kinds;
   }
 }
 
-/** Whether a process is gVisor's sandbox (`runsc-sandbox --root=… boot …`), and not one of its file servers. */
-function isGuard(comm: string, folder: string): boolean {
-  if (comm !== REEXECUTED && !comm.startsWith("runsc")) return false;
+/** gVisor's sandbox is `runsc-sandbox --root=… boot …`; its file servers are none. */
+function sandboxKind(folder: string): SandboxKind | undefined {
+  const comm = textOf(`${folder}/comm`).trimEnd();
+  if (comm === PAUSE) return "pause";
+  if (comm !== REEXECUTED && !comm.startsWith("runsc")) return undefined;
   const words = textOf(`${folder}/cmdline`).slice(0, 4096).split("\0");
   const [program = ""] = words;
-  if (program === "") return true;
-  return basename(program).startsWith("runsc") && !words.some((word) => word.endsWith("gofer"));
+  if (program === "") return "gvisor";
+  const isSandbox = basename(program).startsWith("runsc") && !words.some((word) => word.endsWith("gofer"));
+  return isSandbox ? "gvisor" : undefined;
 }
 
-/** The containers that a process is in. */
+/** Ids of the containers that a process is in. */
 function containersOf(folder: string): string[] {
   const ids: string[] = [];
   for (const line of textOf(`${folder}/cgroup`).split("\n")) {
     // Its own cgroup, or one below it; no other above it, in which the pods of a nested node may run.
     for (const name of line.split("/").slice(-2)) {
-      const place = classify(name, true);
-      if (place.kind === "container" || place.kind === "flat") ids.push(place.id);
+      const cgroup = classify(name, true);
+      if (cgroup.kind === "container" || cgroup.kind === "flat") ids.push(cgroup.id);
     }
   }
   return ids;

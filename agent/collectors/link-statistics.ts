@@ -17,7 +17,7 @@ const FILES = [
   "tx_dropped",
 ] as const;
 
-/** Counters of a few interfaces without those of all others: what the list of a node with thousands of veth pairs costs. */
+/** Counters of a few interfaces: the list of all is long on a node with thousands of veth pairs. */
 export class LinkStatistics {
   readonly #source: Pick<Source, "reader" | "sysfs">;
   readonly #files = new Map<string, readonly HeldFile[]>();
@@ -45,7 +45,7 @@ export class LinkStatistics {
   }
 
   /**
-   * @returns undefined where they are not there: an interface went, or this is no sysfs of the node's
+   * @returns undefined without such files: an interface went, or this is not the sysfs of the node
    * @throws the system's error or `malformed-file`
    */
   read(): NetDev[] | undefined {
@@ -60,16 +60,16 @@ export class LinkStatistics {
 
 function netDev(device: string, files: readonly HeldFile[]): NetDev {
   const values = files.map((file) => parseSingle(file.text()));
-  const at = (name: (typeof FILES)[number]): number => values[FILES.indexOf(name)] ?? Number.NaN;
+  const counter = (name: (typeof FILES)[number]): number => values[FILES.indexOf(name)] ?? Number.NaN;
   return {
     device,
-    receivedBytes: at("rx_bytes"),
-    receivedPackets: at("rx_packets"),
-    receiveErrors: at("rx_errors"),
-    receiveDrops: at("rx_dropped") + at("rx_missed_errors"),
-    sentBytes: at("tx_bytes"),
-    sentPackets: at("tx_packets"),
-    sendErrors: at("tx_errors"),
-    sendDrops: at("tx_dropped"),
+    receivedBytes: counter("rx_bytes"),
+    receivedPackets: counter("rx_packets"),
+    receiveErrors: counter("rx_errors"),
+    receiveDrops: counter("rx_dropped") + counter("rx_missed_errors"),
+    sentBytes: counter("tx_bytes"),
+    sentPackets: counter("tx_packets"),
+    sendErrors: counter("tx_errors"),
+    sendDrops: counter("tx_dropped"),
   };
 }

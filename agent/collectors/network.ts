@@ -14,7 +14,7 @@ import type { SampleTime } from "../sampling/sample-time.ts";
 
 const BITS_PER_BYTE = 8;
 const SPEED_REREAD_SECONDS = 60;
-/** With more interfaces, mostly pods' veth pairs, the counted ones are read for themselves and all are listed now and then. */
+/** With more interfaces, mostly pods' veth pairs, the counted ones are read one by one, and all are listed every 30 s. */
 const MOST_LISTED = 64;
 const LIST_SECONDS = 30;
 /** Smallest change of the node's traffic for which sleeping signals are woken: 1 % of a 1-Gbit/s link. */
@@ -129,8 +129,8 @@ function linkOf(links: Map<string, Link>, device: string, source: Source, second
 }
 
 /**
- * Whether an interface is counted: hardware, or one whose speed the user states. Each packet counts once: what is a part of
- * a counted one (a virtual function below Azure's `eth0`, a slave of a bond whose speed is stated) is left out, and so is a
+ * Whether an interface is counted: hardware, or one whose speed the user states. Each packet counts once. A part of a
+ * counted interface is left out: a virtual function below Azure's `eth0`, a slave of a bond whose speed is stated. So is a
  * switch's end of a virtual function (`phys_port_name` pf0vf1), which the uplink counts as well.
  */
 function isCounted({ linkBytesPerSecond, sysfs }: Source, device: string): boolean {
@@ -151,7 +151,7 @@ function masterOf(sysfs: string, device: string): string | undefined {
   }
 }
 
-/** Empty where the driver does not tell it. */
+/** Empty when the driver does not name it. */
 function portName(sysfs: string, device: string): string {
   try {
     return readFileSync(`${sysfs}/class/net/${device}/phys_port_name`, "latin1").trim().slice(0, 64);

@@ -21,21 +21,21 @@ export const thermal: CollectorDefinition = {
       },
       {
         name: "tradewind_node_cpu_package_throttles_total",
-        help: "Times a package was slowed down to cool, all together; absent where no CPU tells its package.",
+        help: "Times a package was slowed down to cool, all together; absent when no CPU shows its package.",
         kind: "counter",
       },
     ]);
-    const places = new Map<string, Place>();
+    const topologies = new Map<string, CpuTopology>();
     const cores = new Map<string, number>();
     const packages = new Map<string, number>();
     return {
       tables: [table],
       sample() {
-        const there = cpusBelow(root).filter((cpu) => existsSync(`${root}/${cpu}/thermal_throttle`));
-        if (there.length === 0) throw new AbsentSource("thermal throttle counts");
-        for (const cpu of there) {
+        const cpus = cpusBelow(root).filter((cpu) => existsSync(`${root}/${cpu}/thermal_throttle`));
+        if (cpus.length === 0) throw new AbsentSource("thermal throttle counts");
+        for (const cpu of cpus) {
           const folder = `${root}/${cpu}`;
-          const { socket, core } = placeOf(places, cpu, folder);
+          const { socket, core } = topologyOf(topologies, cpu, folder);
           keep(cores, core, countOf(folder, "core_throttle_count"));
           if (socket !== undefined) keep(packages, socket, countOf(folder, "package_throttle_count"));
         }
@@ -56,20 +56,20 @@ function cpusBelow(root: string): string[] {
   }
 }
 
-interface Place {
+interface CpuTopology {
   readonly socket: string | undefined;
   readonly core: string;
 }
 
-/** Where a CPU is: as it was while it was online, when the kernel shows its topology. Without one it is taken for a core of its own. */
-function placeOf(places: Map<string, Place>, cpu: string, folder: string): Place {
+/** The package and core of a CPU, which the kernel shows while it is online. Without them it counts as a core of its own. */
+function topologyOf(topologies: Map<string, CpuTopology>, cpu: string, folder: string): CpuTopology {
+  const before = topologies.get(cpu);
+  if (before?.socket !== undefined) return before;
   const socket = idOf(folder, "physical_package_id");
   const core = idOf(folder, "core_id");
-  const known = places.get(cpu);
-  if (socket === undefined && known !== undefined) return known;
-  const place = { socket, core: socket === undefined || core === undefined ? cpu : `${socket} ${core}` };
-  places.set(cpu, place);
-  return place;
+  const topology = { socket, core: socket === undefined || core === undefined ? cpu : `${socket} ${core}` };
+  topologies.set(cpu, topology);
+  return topology;
 }
 
 /** Undefined where the kernel does not know it (-1) or does not show it. */
@@ -88,7 +88,7 @@ function countOf(folder: string, name: string): number | undefined {
   return existsSync(path) ? parseSingle(readFileSync(path, "latin1")) : undefined;
 }
 
-/** CPUs of one core or package count the same events. Who goes offline leaves what was counted: a total must not fall. */
+/** CPUs of one core or package count the same events. The count of a CPU that goes offline stays: a total must not fall. */
 function keep(counts: Map<string, number>, key: string, count: number | undefined): void {
   if (count !== undefined) counts.set(key, Math.max(counts.get(key) ?? 0, count));
 }

@@ -38,8 +38,8 @@ export class Groups {
   readonly table = new Table(POD_COLUMNS);
   readonly #surroundings: GroupSurroundings;
   readonly #groups = new Map<string, Group>();
-  /** Nobody looks at a root's values: only the judged value counts. */
-  readonly #nobody = { values: new Float64Array(COLUMN_COUNT), rates: new ContainerRates() };
+  /** Of a root only the judged value counts; its other values are not used. */
+  readonly #rootTarget = { values: new Float64Array(COLUMN_COUNT), rates: new ContainerRates() };
 
   constructor(surroundings: GroupSurroundings) {
     this.#surroundings = surroundings;
@@ -47,17 +47,16 @@ export class Groups {
 
   /** @param member directory of the container that joins its root */
   joinRoot(place: CgroupPlace, member: string): Group {
-    const known = this.#enter(place.path, member);
-    return known ?? this.#open(place, member, this.#nobody, undefined);
+    return this.#enter(place.path, member) ?? this.#open(place, member, this.#rootTarget, undefined);
   }
 
   /** @param member directory of the container that joins its pod */
   joinPod(place: CgroupPlace, uid: string, member: string): Group {
     const { procfs, nodeInterfaces, schedule } = this.#surroundings;
-    const known = this.#enter(place.path, member);
-    const pod = known?.pod ?? new Pod(this.table, uid, (target) => new LimitsProbe(place, target));
+    const entered = this.#enter(place.path, member);
+    const pod = entered?.pod ?? new Pod(this.table, uid, (target) => new LimitsProbe(place, target));
     pod.changedSeconds = schedule.now().seconds;
-    if (known !== undefined) return known;
+    if (entered !== undefined) return entered;
     const group = this.#open(place, member, pod, pod);
     pod.cpu = group.probes.get("cpu")?.probe;
     const probe = new NetworkProbe({

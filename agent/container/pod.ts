@@ -21,23 +21,23 @@ export const POD_COLUMNS = [
   },
   {
     name: "tradewind_pod_cpu_usage_seconds_total",
-    help: "CPU time used by a pod whose containers share one sandbox, so that nothing tells them apart.",
+    help: "CPU time used by a pod whose containers share one sandbox; their own use is not known.",
     kind: "counter",
   },
   {
     name: "tradewind_pod_memory_working_set_bytes",
-    help: "Working set of a pod whose containers share one sandbox, so that nothing tells them apart.",
+    help: "Working set of a pod whose containers share one sandbox; their own use is not known.",
     kind: "gauge",
   },
 ] as const;
 const [RECEIVED, SENT, CPU, MEMORY] = [0, 1, 2, 3] as const;
 
-/** What was read within this time is of now. */
+/** A read this recent is current. */
 const FRESH_SECONDS = 0.5;
-/** Limits are settings: they move rarely. */
+/** Time between reads of the limits, which rarely change; below the shortest interval of a container's. */
 const LIMITS_SECONDS = 4;
 
-/** A pod: what its own cgroup and its network namespace tell of all its containers together. */
+/** A pod: what its own cgroup and its network namespace show of all its containers together. */
 export class Pod implements PodTraffic, ProbeTarget, EnclosingPod {
   readonly values = new Float64Array(COLUMN_COUNT).fill(Number.NaN);
   readonly rates = new ContainerRates();
@@ -107,7 +107,7 @@ export class Pod implements PodTraffic, ProbeTarget, EnclosingPod {
     return { cpuCores: this.#value("cpuLimitCores"), memoryBytes: this.#value("memoryLimitBytes") };
   }
 
-  /** Shows what it uses, since none of its containers can show its own part. */
+  /** Exposes its use: none of its containers can show its own part. */
   showUse(): void {
     this.#put(CPU, this.#value("cpuUsageSeconds"));
     this.#put(MEMORY, this.#value("memoryWorkingSetBytes"));

@@ -5,7 +5,7 @@ export interface CpuRise {
   readonly sinceSeconds: number;
   readonly atSeconds: number;
   readonly usedSeconds: number;
-  /** What was used by then. */
+  /** Used up to `atSeconds`. */
   readonly totalSeconds: number;
 }
 

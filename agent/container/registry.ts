@@ -26,7 +26,6 @@ import type { Pod } from "./pod.ts";
 import { ContainerRates } from "./rates.ts";
 import { SandboxedPods } from "./sandboxed-pods.ts";
 import type { JudgedContainer, JudgedPod } from "./sandboxed-pods.ts";
-import type { SampleTime } from "../sampling/sample-time.ts";
 
 export interface RegistryOptions {
   readonly reader: Reader;
@@ -54,9 +53,9 @@ const INFO = {
   kind: "gauge",
 } as const;
 
-/** A member of the groups of a container while it is taken out and put in again. */
-const MEANWHILE = "";
-/** What names say of cgroups without one depends on how old these are. */
+/** Keeps the groups of a container while it is taken out and put in again. */
+const PLACEHOLDER = "";
+/** Whether a cgroup without a name is a sandbox depends on its age. */
 const RESETTLE_SECONDS = 10;
 
 /** A source that is missing this often in a row is not looked for again while the container lives. */
@@ -71,6 +70,8 @@ export class ContainerRegistry implements ProbeFailures {
   readonly #groups: Groups;
   readonly #kept = new Map<string, Kept>();
   readonly #sandboxed = new SandboxedPods();
+  /** Undefined after a container came or went. */
+  #judgedPods: readonly JudgedPod[] | undefined;
   #found: readonly FoundContainer[] = [];
   #settledSeconds = Number.NEGATIVE_INFINITY;
   #names: NameIndex = NO_NAMES;
@@ -93,7 +94,7 @@ export class ContainerRegistry implements ProbeFailures {
     return this.#kept.size;
   }
 
-  /** Containers in a sandbox with others, whose parts of its use are not known. */
+  /** Containers in a sandbox with others: their own use is not known. */
   get shared(): number {
     let count = 0;
     for (const { container } of this.#kept.values()) if (container.found?.countedIn === "shared") count += 1;
@@ -139,27 +140,30 @@ export class ContainerRegistry implements ProbeFailures {
   reconcile(): boolean {
     const time = this.#options.schedule.now();
     let isNew = false;
-    for (const pod of this.#judgedPods(time)) isNew = this.#sandboxed.judge(pod) || isNew;
+    this.#judgedPods ??= this.#podsToJudge();
+    for (const pod of this.#judgedPods) isNew = this.#sandboxed.judge(pod, time) || isNew;
     const isDue = this.#names.running.size > 0 && time.seconds - this.#settledSeconds >= RESETTLE_SECONDS;
     return (isNew || isDue) && this.#settle();
   }
 
-  #judgedPods(time: SampleTime): Iterable<JudgedPod> {
+  #podsToJudge(): JudgedPod[] {
     const pods = new Map<Pod, JudgedPod & { readonly members: JudgedContainer[] }>();
     for (const { container, readings } of this.#kept.values()) {
       const { found, pod, rates } = container;
       if (found?.podPath === undefined || pod === undefined || found.countedIn !== "own") continue;
       const judged = pods.get(pod) ?? { path: found.podPath, pod, members: [] };
       pods.set(pod, judged);
-      const reading = readings.find(({ probe }) => probe.name === "cpu");
-      judged.members.push({ rates, readCpu: () => reading?.attempt(time) });
+      judged.members.push({
+        rates,
+        readCpu: (time) => readings.find(({ probe }) => probe.name === "cpu")?.attempt(time),
+      });
     }
-    return pods.values();
+    return [...pods.values()];
   }
 
-  /** @returns whether a container is read otherwise than before */
+  /** @returns whether a container is new, or is read in another cgroup than before */
   #settle(): boolean {
-    const known = {
+    const evidence = {
       isNamed: (id: string): boolean => this.isNamed(id),
       running: (podUid: string) => this.#names.running.get(podUid),
       hasRun: ({ id }: FoundContainer): boolean => {
@@ -171,21 +175,22 @@ export class ContainerRegistry implements ProbeFailures {
     const { seconds } = this.#options.schedule.now();
     this.#settledSeconds = seconds;
     let isNew = false;
-    const settled = this.#sandboxed.settle(this.#found, known, seconds);
+    const settled = this.#sandboxed.settle(this.#found, evidence, seconds);
     for (const each of settled) {
-      const before = this.#kept.get(each.id)?.container;
+      const kept = this.#kept.get(each.id);
+      const before = kept?.container;
       const isSame = before?.found?.directory === each.directory && before.found.countedIn === each.countedIn;
       if (before !== undefined && isSame) continue;
-      // A process that now has a cgroup, or a container that moved or is counted elsewhere, starts anew.
-      const groups = this.#kept.get(each.id)?.groups ?? [];
-      // Its pod stays known meanwhile, with what was read of it.
-      for (const { members } of groups) members.add(MEANWHILE);
+      // A process that now has a cgroup, or a container that moved or is counted elsewhere, starts again.
+      const groups = kept?.groups ?? [];
+      // Its pod stays meanwhile, with its last reads.
+      for (const { members } of groups) members.add(PLACEHOLDER);
       this.remove(each.id);
       this.#addFound(each, before?.values);
-      for (const group of groups) this.#groups.leave(group, MEANWHILE);
+      for (const group of groups) this.#groups.leave(group, PLACEHOLDER);
       isNew = true;
     }
-    // Who goes is removed last: its pod stays known for who came into it.
+    // Containers that ended are removed last: their pod stays for those that came into it.
     const present = new Set(settled.map(({ id }) => id));
     for (const process of this.#names.processes) present.add(process.id);
     for (const id of this.#kept.keys()) if (!present.has(id)) this.remove(id);
@@ -212,6 +217,7 @@ export class ContainerRegistry implements ProbeFailures {
     const kept = this.#kept.get(id);
     if (kept === undefined) return;
     this.#kept.delete(id);
+    this.#judgedPods = undefined;
     this.#removed += 1;
     for (const reading of kept.readings) this.#release(reading);
     this.table.delete(id);
@@ -241,8 +247,8 @@ export class ContainerRegistry implements ProbeFailures {
     this.#options.log.warn(which, `cannot read: ${describeError(error)}`);
   }
 
-  /** @param told what was told of it before it was counted elsewhere, by {@link COLUMN} */
-  #addFound(found: FoundContainer, told: Float64Array | undefined): void {
+  /** @param shown its values before it was counted elsewhere, by {@link COLUMN} */
+  #addFound(found: FoundContainer, shown: Float64Array | undefined): void {
     const { reader, hierarchies } = this.#options;
     if (hierarchies === undefined) return;
     const place = (path: string): CgroupPlace => ({
@@ -267,7 +273,7 @@ export class ContainerRegistry implements ProbeFailures {
     const isOnly = countedIn === "pod";
     const user = isOnly ? container : pod;
     const probes = CONTAINER_PROBES.map((name) => {
-      if (name === "cpu") return new SandboxCpu(pod, container, isOnly, told);
+      if (name === "cpu") return new SandboxCpu(pod, container, isOnly, shown);
       if (name === "limits") return makeProbe(name, place(path), container);
       return makeProbe(name, place(podPath), user);
     });
@@ -321,6 +327,7 @@ export class ContainerRegistry implements ProbeFailures {
 
   #sample(kept: Kept, probes: readonly Probe[]): void {
     this.#kept.set(kept.container.id, kept);
+    this.#judgedPods = undefined;
     for (const probe of probes) {
       const reading = new ProbeReading(kept.container, probe, this);
       const parent = kept.groups

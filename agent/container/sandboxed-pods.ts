@@ -1,8 +1,9 @@
 import type { FoundContainer } from "../cgroup/discovery.ts";
+import type { SampleTime } from "../sampling/sample-time.ts";
 import type { Pod } from "./pod.ts";
 import type { ContainerRates } from "./rates.ts";
 
-/** What is known of a pod when its containers are judged. */
+/** A pod and those of its containers that are counted in cgroups of their own. */
 export interface JudgedPod {
   readonly path: string;
   readonly pod: Pod;
@@ -12,12 +13,12 @@ export interface JudgedPod {
 export interface JudgedContainer {
   /** Of its own cgroup. */
   readonly rates: ContainerRates;
-  /** Reads its CPU counter now. */
-  readonly readCpu: () => void;
+  /** Reads its CPU counter out of turn. */
+  readonly readCpu: (time: SampleTime) => void;
 }
 
-/** What a source of names, and what was read, know of containers. */
-export interface Known {
+/** What the names and the reads so far say of containers. */
+export interface ContainerEvidence {
   isNamed(id: string): boolean;
   /** Ids of the running containers of the pod with this uid in cgroup paths; undefined without names. */
   running(podUid: string): readonly string[] | undefined;
@@ -25,22 +26,22 @@ export interface Known {
   readonly hasRun: (container: FoundContainer) => boolean;
 }
 
-interface Look {
-  /** When its pod had been read. */
+interface PodHistory {
+  /** The pod's last judged read. */
   readonly atSeconds: number;
-  /** Since when more than half of what the pod uses is nobody's; undefined while it is its containers'. */
+  /** Since when its containers have less than half of what the pod uses; undefined while they have more. */
   readonly unownedSeconds: number | undefined;
 }
 
 /** Part of a pod's use that none of its containers has, above which it belongs to a sandbox around them. */
 const UNOWNED_RATIO = 0.5;
-/** Less is what a pod does by itself; cores. */
+/** A pod uses less than this by itself; cores. */
 const LEAST_CORES = 0.02;
-/** It must be so for as long: containers come and go between two looks. */
+/** How long the use must be without an owner: containers come and go between two reads. */
 const LEAST_SECONDS = 5;
-/** Names come later than cgroups: so long what no name is known of may be a container. */
+/** Names come later than cgroups: until then a cgroup without a name may be a container's. */
 const UNNAMED_SECONDS = 30;
-/** Reads of one cycle are of one time. */
+/** Reads this close together count as simultaneous: those of one cycle. */
 const APART_SECONDS = 0.5;
 
 /**
@@ -53,28 +54,28 @@ const APART_SECONDS = 0.5;
 export class SandboxedPods {
   readonly #judged = new Set<string>();
   /** By the pod's path. */
-  readonly #looks = new Map<string, Look>();
+  readonly #histories = new Map<string, PodHistory>();
   /** When a container was found first, by directory. */
   #firstSeconds = new Map<string, number>();
 
   /** @returns whether the pod is now known to be one of them, and was not before */
-  judge({ path, pod, members }: JudgedPod): boolean {
+  judge({ path, pod, members }: JudgedPod, time: SampleTime): boolean {
     const { sinceSeconds, atSeconds } = pod.rates.cpuRead;
-    const look = this.#looks.get(path);
-    if (this.#judged.has(path) || members.length === 0 || look?.atSeconds === atSeconds) return false;
+    const history = this.#histories.get(path);
+    if (this.#judged.has(path) || history?.atSeconds === atSeconds) return false;
     if (isSuspect(pod, members)) {
       for (const { rates, readCpu } of members) {
-        if (rates.cpuRead.atSeconds < atSeconds - APART_SECONDS) readCpu();
+        if (rates.cpuRead.atSeconds < atSeconds - APART_SECONDS) readCpu(time);
       }
     }
     const ratio = unownedRatio(pod, members);
     const isUnowned = ratio !== undefined && ratio > UNOWNED_RATIO;
     const unownedSeconds = isUnowned
-      ? Math.max(look?.unownedSeconds ?? sinceSeconds, pod.changedSeconds)
+      ? Math.max(history?.unownedSeconds ?? sinceSeconds, pod.changedSeconds)
       : ratio === undefined
-        ? look?.unownedSeconds
+        ? history?.unownedSeconds
         : undefined;
-    this.#looks.set(path, { atSeconds, unownedSeconds });
+    this.#histories.set(path, { atSeconds, unownedSeconds });
     if (!isUnowned || unownedSeconds === undefined || atSeconds - unownedSeconds < LEAST_SECONDS)
       return false;
     this.#judged.add(path);
@@ -82,7 +83,7 @@ export class SandboxedPods {
   }
 
   /** The containers as they are to be read: those of sandboxed pods in their pod's cgroup, their sandboxes left out. */
-  settle(found: readonly FoundContainer[], known: Known, seconds: number): FoundContainer[] {
+  settle(found: readonly FoundContainer[], evidence: ContainerEvidence, seconds: number): FoundContainer[] {
     this.#firstSeconds = new Map(
       found.map(({ directory }) => [directory, this.#firstSeconds.get(directory) ?? seconds]),
     );
@@ -93,26 +94,26 @@ export class SandboxedPods {
       else members.push(each);
     }
     for (const path of this.#judged) if (!pods.has(path)) this.#judged.delete(path);
-    for (const path of this.#looks.keys()) if (!pods.has(path)) this.#looks.delete(path);
+    for (const path of this.#histories.keys()) if (!pods.has(path)) this.#histories.delete(path);
     return [...pods].flatMap(([path, members]) =>
-      path === undefined ? members : this.#settlePod(path, members, known, seconds),
+      path === undefined ? members : this.#settlePod(path, members, evidence, seconds),
     );
   }
 
   #settlePod(
     path: string,
     members: readonly FoundContainer[],
-    known: Known,
+    evidence: ContainerEvidence,
     seconds: number,
   ): readonly FoundContainer[] {
     const [first] = members;
     if (first === undefined) return members;
-    const running = known.running(first.podUid) ?? [];
-    const named = members.filter(({ id }) => known.isNamed(id));
+    const running = evidence.running(first.podUid) ?? [];
+    const named = members.filter(({ id }) => evidence.isNamed(id));
     const isNamedElsewhere =
       named.length === 0
         ? members.every((each) => this.#isSandbox(each, seconds))
-        : !named.some(known.hasRun);
+        : !named.some(evidence.hasRun);
     if (!this.#judged.has(path) && (running.length === 0 || !isNamedElsewhere)) return members;
     const overheadPath = members.find((each) => each.overheadPath !== undefined)?.overheadPath;
     const inside = running.length === 0 ? members : running.map((id) => memberOf(members, first, id));
@@ -120,7 +121,7 @@ export class SandboxedPods {
     return inside.map((each) => Object.assign({}, each, { countedIn, overheadPath } as const));
   }
 
-  /** Whether what Kubernetes does not name is a sandbox: Kata's names itself, others are known by their age. */
+  /** Whether a cgroup that Kubernetes does not name is a sandbox: Kata's says so, others are by their age. */
   #isSandbox({ runtime, directory }: FoundContainer, seconds: number): boolean {
     return runtime === "kata" || seconds - (this.#firstSeconds.get(directory) ?? seconds) >= UNNAMED_SECONDS;
   }
@@ -133,20 +134,20 @@ function memberOf(members: readonly FoundContainer[], first: FoundContainer, id:
   return members.find((each) => each.id === id) ?? { ...first, id, path, directory };
 }
 
-/** Whether what was read last lets one think that a pod uses far more than its containers. */
+/** Whether, by the last reads, a pod may use far more than its containers. */
 function isSuspect({ rates }: Pod, members: readonly JudgedContainer[]): boolean {
   if (rates.cpuCores === undefined) return false;
   let owned = 0;
   for (const { rates: own } of members) owned += own.cpuCores ?? 0;
-  const isAnyThing = rates.cpuCores >= LEAST_CORES || members.every(({ rates: own }) => hasNothing(own));
-  return isAnyThing && owned <= (1 - UNOWNED_RATIO) * rates.cpuCores;
+  const isUsed = rates.cpuCores >= LEAST_CORES || members.every(({ rates: own }) => hasNothing(own));
+  return isUsed && owned <= (1 - UNOWNED_RATIO) * rates.cpuCores;
 }
 
 function hasNothing({ cpuRead }: ContainerRates): boolean {
   return cpuRead.totalSeconds === 0;
 }
 
-/** The least part of what a pod used between its last two reads that is in none of its containers; undefined: not known. */
+/** The least part of a pod's use between its last two reads that none of its containers has; undefined: not known. */
 function unownedRatio(pod: Pod, members: readonly JudgedContainer[]): number | undefined {
   const { sinceSeconds, atSeconds, usedSeconds } = pod.rates.cpuRead;
   if (!(atSeconds > sinceSeconds) || !(usedSeconds > 0)) return undefined;

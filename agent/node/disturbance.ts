@@ -37,7 +37,7 @@ export function ownUse(
   { id, rates, values: own, pod, found }: Container,
   bandwidth: ReadonlyMap<string, number>,
 ): OwnUse {
-  // Of what a sandbox uses nothing disturbs the containers in it.
+  // The use of a sandbox does not disturb the containers in it.
   const values = found?.countedIn === "shared" && pod !== undefined ? pod.values : own;
   const memoryBytes = values[COLUMN.memoryWorkingSetBytes];
   return {

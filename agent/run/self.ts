@@ -30,7 +30,7 @@ const DEFINITIONS = {
   containers: gauge("containers", "Containers being sampled."),
   containersShared: gauge(
     "containers_shared",
-    "Containers that share a sandbox with others, so that their own use is not known.",
+    "Containers that share a sandbox with others; their own use is not known.",
   ),
   cgroupRoots: gauge("cgroup_roots", "Cgroups that hold pods, found or asked for."),
   containersRemoved: counter("containers_removed_total", "Containers that ended."),

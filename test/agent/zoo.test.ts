@@ -40,7 +40,7 @@ const fileServer = (cgroup: string) => ({
 });
 
 /** One container of one pod, by where it is. */
-const at = (name: string, path: string, more: Partial<ZooLayout> = {}): ZooLayout => ({
+const alone = (name: string, path: string, more: Partial<ZooLayout> = {}): ZooLayout => ({
   name,
   cgroups: { [path]: APP },
   truth: { [A]: APP_TRUTH },
@@ -50,43 +50,46 @@ const NODE = `/docker/${N}`;
 const KIND = `/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-pod${IN_SLICE}.slice`;
 
 const ORDINARY: readonly ZooLayout[] = [
-  at("containerd under systemd", scope(A), {
+  alone("containerd under systemd", scope(A), {
     cgroups: { [scope(A)]: APP, [scope(S)]: { cores: 0.0001, gibibytes: 0.0005 } },
     inhabitants: [pause(scope(S))],
   }),
-  at("containerd under cgroupfs", `${PLAIN}/${A}`),
-  at("CRI-O under systemd, its program in a cgroup below", scope(A, SLICE, "crio"), {
+  alone("containerd under cgroupfs", `${PLAIN}/${A}`),
+  alone("CRI-O under systemd, its program in a cgroup below", scope(A, SLICE, "crio"), {
     cgroups: {
       [scope(A, SLICE, "crio")]: APP,
       [`${scope(A, SLICE, "crio")}/container`]: APP,
       [scope(A, SLICE, "crio-conmon")]: REST,
     },
   }),
-  at("CRI-O under cgroupfs", `${PLAIN}/crio-${A}`),
-  at("docker on v1 under systemd", scope(A, SLICE, "docker"), { mode: "v1" }),
-  at("docker on v1 under cgroupfs", `${PLAIN}/${A}`, { mode: "v1" }),
-  at("a hybrid host", scope(A), { mode: "hybrid" }),
-  at("a guaranteed pod", `/kubepods.slice/kubepods-pod${IN_SLICE}.slice/cri-containerd-${A}.scope`),
-  at(
+  alone("CRI-O under cgroupfs", `${PLAIN}/crio-${A}`),
+  alone("docker on v1 under systemd", scope(A, SLICE, "docker"), { mode: "v1" }),
+  alone("docker on v1 under cgroupfs", `${PLAIN}/${A}`, { mode: "v1" }),
+  alone("a hybrid host", scope(A), { mode: "hybrid" }),
+  alone("a guaranteed pod", `/kubepods.slice/kubepods-pod${IN_SLICE}.slice/cri-containerd-${A}.scope`),
+  alone(
     "a runtime that does not know kubelet's driver",
     `/system.slice/containerd.service/kubepods-burstable-pod${IN_SLICE}.slice:cri-containerd:${A}`,
   ),
-  at("a kubelet with a root of its own", `/clusterpods${PLAIN}/${A}`),
-  at("a root that is asked for", `/anything/pod${UID}/${A}`, { cgroupRoots: ["/anything"] }),
-  at("k0s as a service", `/system.slice/k0scontroller.service${PLAIN}/${A}`),
-  at("k3s in docker", `${NODE}${PLAIN}/${A}`),
-  at("k3s without root", `/user.slice/user-1001.slice/user@1001.service/app.slice/k3s.service${PLAIN}/${A}`),
-  at("kind in docker", scope(A, `/system.slice/docker-${N}.scope${KIND}`)),
-  at("kind in Podman", scope(A, `/machine.slice/libpod-${N}.scope/container${KIND}`)),
-  at(
+  alone("a kubelet with a root of its own", `/clusterpods${PLAIN}/${A}`),
+  alone("a root that is asked for", `/anything/pod${UID}/${A}`, { cgroupRoots: ["/anything"] }),
+  alone("k0s as a service", `/system.slice/k0scontroller.service${PLAIN}/${A}`),
+  alone("k3s in docker", `${NODE}${PLAIN}/${A}`),
+  alone(
+    "k3s without root",
+    `/user.slice/user-1001.slice/user@1001.service/app.slice/k3s.service${PLAIN}/${A}`,
+  ),
+  alone("kind in docker", scope(A, `/system.slice/docker-${N}.scope${KIND}`)),
+  alone("kind in Podman", scope(A, `/machine.slice/libpod-${N}.scope/container${KIND}`)),
+  alone(
     "kind in Podman without root",
     scope(A, `/user.slice/user-1001.slice/user@1001.service/user.slice/libpod-${N}.scope/container${KIND}`),
   ),
-  at("kind in nerdctl", scope(A, `/system.slice/nerdctl-${N}.scope${KIND}`)),
-  at("minikube in docker", scope(A, `/system.slice/docker-${N}.scope${SLICE}`, "docker")),
-  at("a node in a Linux container", `/lxc/204/ns${PLAIN}/${A}`),
-  at("a node in sysbox", `${NODE}/syscont-cgroup-root${PLAIN}/${A}`),
-  at("systemd in the container", scope(A), {
+  alone("kind in nerdctl", scope(A, `/system.slice/nerdctl-${N}.scope${KIND}`)),
+  alone("minikube in docker", scope(A, `/system.slice/docker-${N}.scope${SLICE}`, "docker")),
+  alone("a node in a Linux container", `/lxc/204/ns${PLAIN}/${A}`),
+  alone("a node in sysbox", `${NODE}/syscont-cgroup-root${PLAIN}/${A}`),
+  alone("systemd in the container", scope(A), {
     cgroups: {
       [scope(A)]: APP,
       [`${scope(A)}/init.scope`]: { cores: 0.2, gibibytes: 0.5 },
@@ -94,7 +97,7 @@ const ORDINARY: readonly ZooLayout[] = [
       [`${scope(A)}/system.slice/nginx.service`]: { cores: 1.3, gibibytes: 1.5, cacheGibibytes: 1 },
     },
   }),
-  at("no memory controller", `${PLAIN}/${A}`, {
+  alone("no memory controller", `${PLAIN}/${A}`, {
     without: /^cgroup\/.*\/memory\./,
     truth: { [A]: { cores: 1.5, limitCores: 2, othersCores: 0.4 } },
   }),
@@ -186,21 +189,21 @@ const LIMITED: readonly ZooLayout[] = [
 ];
 
 const SANDBOXED: readonly ZooLayout[] = [
-  at("gVisor in a cgroup of its own", scope(A), {
+  alone("gVisor in a cgroup of its own", scope(A), {
     cgroups: { [scope(S)]: SENTRY, [scope(A)]: EMPTY_LIMITED },
     inhabitants: [sandbox(scope(S))],
   }),
-  at("gVisor in the pod's cgroup", scope(A), {
+  alone("gVisor in the pod's cgroup", scope(A), {
     cgroups: { [SLICE]: SENTRY, [scope(A)]: EMPTY_LIMITED },
   }),
-  at("gVisor in the pod's cgroup on v1, its file server in the container's", `${PLAIN}/${A}`, {
+  alone("gVisor in the pod's cgroup on v1, its file server in the container's", `${PLAIN}/${A}`, {
     mode: "v1",
     cgroups: {
       [PLAIN]: SENTRY,
       [`${PLAIN}/${A}`]: { ...EMPTY_LIMITED, cores: 0.02, gibibytes: 0.02 },
     },
   }),
-  at("gVisor in a cgroup of its own, its file server in the container's", scope(A), {
+  alone("gVisor in a cgroup of its own, its file server in the container's", scope(A), {
     cgroups: {
       [SLICE]: SENTRY,
       [scope(S)]: { ...SENTRY, cores: 1.48 },
@@ -208,14 +211,14 @@ const SANDBOXED: readonly ZooLayout[] = [
     },
     inhabitants: [sandbox(scope(S)), fileServer(scope(A))],
   }),
-  at("gVisor that throttles at its pod", scope(A), {
+  alone("gVisor that throttles at its pod", scope(A), {
     cgroups: {
       [SLICE]: { ...SENTRY, limitCores: 1.5, throttledPeriods: 3 },
       [scope(A)]: EMPTY_LIMITED,
     },
     truth: { [A]: { ...APP_TRUTH, limitCores: 1.5, throttledPeriods: 3 } },
   }),
-  at("gVisor whose container Kubernetes names, its processes hidden", scope(A), {
+  alone("gVisor whose container Kubernetes names, its processes hidden", scope(A), {
     cgroups: { [scope(S)]: SENTRY, [scope(A)]: EMPTY_LIMITED },
     named: [A],
   }),
@@ -225,16 +228,16 @@ const SANDBOXED: readonly ZooLayout[] = [
     inhabitants: [sandbox(scope(S))],
     truth: { [A]: { limitCores: 2, limitGibibytes: 4, othersCores: 0.4 }, [B]: { othersCores: 0.4 } },
   },
-  at("Kata under cgroupfs", `${PLAIN}/kata_${A}`),
-  at("Kata whose container Kubernetes names", `${PLAIN}/kata_${S}`, {
+  alone("Kata under cgroupfs", `${PLAIN}/kata_${A}`),
+  alone("Kata whose container Kubernetes names", `${PLAIN}/kata_${S}`, {
     named: [A],
     cgroups: { [PLAIN]: { ...APP, cores: 1.5 }, [`${PLAIN}/kata_${S}`]: SENTRY },
   }),
-  at("Kata under systemd, whose container Kubernetes names", scope(S), {
+  alone("Kata under systemd, whose container Kubernetes names", scope(S), {
     named: [A],
     cgroups: { [SLICE]: APP, [scope(S)]: SENTRY },
   }),
-  at("Kata with its virtual CPUs in the pod and the rest beside it, on v1", `${PLAIN}/kata_${S}`, {
+  alone("Kata with its virtual CPUs in the pod and the rest beside it, on v1", `${PLAIN}/kata_${S}`, {
     mode: "v1",
     named: [A],
     cgroups: {
@@ -259,7 +262,7 @@ interface Watched {
   readonly throttledPeriods: ReadonlyMap<string, number>;
 }
 
-/** What an agent shows of a layout after a minute in which it looked every so many seconds. */
+/** What an agent shows of a layout after a minute, sampling every `stepSeconds`. */
 async function watched(layout: ZooLayout, stepSeconds: number): Promise<Watched> {
   const all = { ...layout, othersCores: 0.4 };
   using tree = new Tree().plant(zooFiles(all, 0));
@@ -278,7 +281,7 @@ async function watched(layout: ZooLayout, stepSeconds: number): Promise<Watched>
   }
   const { containers } = on.snapshot();
   const throttledPeriods = containers.map(({ id, cpu, sampledAtMs }): [string, number] => {
-    // What was not told at the first look counts from the beginning.
+    // A counter missing at the first look counts from the beginning.
     const before = first.get(id)?.cpu.throttledPeriodsTotal;
     const elapsedSeconds = (sampledAtMs - startMs) / 1e3 + (before === undefined ? BEFORE_SECONDS : 0);
     return [id, ((cpu.throttledPeriodsTotal ?? 0) - (before ?? 0)) / elapsedSeconds];

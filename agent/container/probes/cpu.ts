@@ -66,7 +66,8 @@ class UnifiedCpu implements Probe {
   readonly #throttling = new Throttling();
 
   constructor({ reader, hierarchies, path, besidePath }: CgroupPlace, target: ProbeTarget) {
-    const file = (each: string): HeldFile => reader.file(`${hierarchies.unified ?? ""}${each}`, "cpu.stat");
+    const file = (folder: string): HeldFile =>
+      reader.file(`${hierarchies.unified ?? ""}${folder}`, "cpu.stat");
     this.#stat = file(path);
     this.#beside = besidePath === undefined ? undefined : new OptionalFile(file(besidePath));
     this.#target = target;
@@ -108,7 +109,8 @@ class SplitCpu implements Probe {
 
   constructor({ reader, hierarchies, path, besidePath }: CgroupPlace, target: ProbeTarget) {
     const { cpu, cpuacct } = hierarchies;
-    const file = (each: string): HeldFile => reader.file(`${cpuacct ?? cpu ?? ""}${each}`, "cpuacct.usage");
+    const file = (folder: string): HeldFile =>
+      reader.file(`${cpuacct ?? cpu ?? ""}${folder}`, "cpuacct.usage");
     this.#usage = file(path);
     this.#beside = besidePath === undefined ? undefined : new OptionalFile(file(besidePath));
     this.#stat = cpu === undefined ? undefined : new OptionalFile(reader.file(`${cpu}${path}`, "cpu.stat"));
@@ -137,7 +139,7 @@ class SplitCpu implements Probe {
   }
 }
 
-/** Of a cgroup in which nothing ever ran no use is told: what belongs to it may run elsewhere. */
+/** A cgroup in which nothing ever ran shows no use: its programs may run in another one. */
 function putUsage(
   target: ProbeTarget,
   usageSeconds: number,

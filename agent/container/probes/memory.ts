@@ -82,7 +82,7 @@ export class MemoryProbe implements Probe {
     else readUnifiedStat(text, usageBytes, this.#target);
     this.#readEvents();
     this.#addBeside();
-    return this.#target.values[COLUMN.memoryWorkingSetBytes] || usageBytes;
+    return this.#target.values[COLUMN.memoryWorkingSetBytes] || 0;
   }
 
   close(): void {
@@ -133,7 +133,7 @@ function refaults(text: string, prefix: string): number | undefined {
 /** Usage less inactive page cache, never below 0: what kubelet calls the working set. */
 function putUsage(usageBytes: number, inactiveFileBytes: number, target: ProbeTarget): void {
   if (usageBytes === 0) {
-    // Nothing is charged to it: what belongs to it may be charged elsewhere.
+    // Nothing is charged to it: its memory may be charged to another cgroup.
     put(target, "memoryUsageBytes", undefined);
     put(target, "memoryWorkingSetBytes", undefined);
     return;

@@ -41,7 +41,7 @@ export interface Probe {
   close(): void;
 }
 
-/** The pod around a container, as its own cgroup tells it now. */
+/** The pod around a container, by its own cgroup. */
 export interface EnclosingPod {
   /** Undefined where it has no quota. */
   throttling(time: SampleTime): ThrottlingCounts | undefined;
@@ -63,7 +63,7 @@ export interface CgroupPlace {
   readonly hierarchies: Hierarchies;
   /** Path in every tree, starting with `/`. */
   readonly path: string;
-  /** A second cgroup whose CPU and memory count as well: Kata puts the part of a sandbox outside its pod there. */
+  /** A second cgroup whose CPU and memory count as well: Kata's, for the part of a sandbox outside its pod. */
   readonly besidePath?: string | undefined;
 }
 

@@ -19,9 +19,9 @@ const THROTTLING = ["cpuPeriods", "cpuThrottledPeriods", "cpuThrottledSeconds"] 
 const USE = ["cpuUsageSeconds", "cpuUserSeconds", "cpuSystemSeconds"] as const;
 
 /**
- * CPU of a container in a sandbox (gVisor, Kata), whose own cgroup counts nothing or little: that of its pod where it is
- * the pod's only container. Of several, their parts are not known, and the pod shows the whole. Counters go on from what
- * was told of the container before.
+ * CPU of a container in a sandbox (gVisor, Kata), whose own cgroup counts nothing or little: its pod's, when it is the
+ * pod's only container. Parts of several containers are not known; the pod shows the whole. Counters go on from the values
+ * that the container showed before.
  */
 export class SandboxCpu implements Probe {
   readonly name = "cpu";
@@ -30,18 +30,18 @@ export class SandboxCpu implements Probe {
   readonly #pod: SandboxedPod;
   readonly #target: ProbeTarget;
   readonly #isOnly: boolean;
-  readonly #told: Float64Array | undefined;
+  readonly #shown: Float64Array | undefined;
   readonly #offsets = new Map<ContainerColumn, number>();
 
   /**
    * @param isOnly whether the pod has no other container
-   * @param told what was told of it before it was known to be in a sandbox, by {@link COLUMN}
+   * @param shown its values before it was known to be in a sandbox, by {@link COLUMN}
    */
-  constructor(pod: SandboxedPod, target: ProbeTarget, isOnly: boolean, told: Float64Array | undefined) {
+  constructor(pod: SandboxedPod, target: ProbeTarget, isOnly: boolean, shown: Float64Array | undefined) {
     this.#pod = pod;
     this.#target = target;
     this.#isOnly = isOnly;
-    this.#told = told;
+    this.#shown = shown;
   }
 
   read(time: SampleTime): number {
@@ -59,10 +59,10 @@ export class SandboxCpu implements Probe {
   #pass(column: ContainerColumn): void {
     const index = COLUMN[column];
     const value = this.#pod.values[index] ?? Number.NaN;
-    const told = this.#told?.[index] ?? Number.NaN;
-    const offset = this.#offsets.get(column) ?? (Number.isNaN(told) ? 0 : told - value);
+    const shown = this.#shown?.[index] ?? Number.NaN;
+    const offset = this.#offsets.get(column) ?? (Number.isNaN(shown) ? 0 : shown - value);
     if (!Number.isNaN(value)) this.#offsets.set(column, offset);
     // A sum that is rounded down must not look like a counter that went back.
-    put(this.#target, column, Number.isNaN(told) ? value : Math.max(told, value + offset));
+    put(this.#target, column, Number.isNaN(shown) ? value : Math.max(shown, value + offset));
   }
 }

@@ -1,4 +1,4 @@
-/** How often and how long a cgroup was held back by its quota, cumulative; NaN where it does not say. */
+/** How often and how long its quota held a cgroup back, cumulative; NaN without a count. */
 export interface ThrottlingCounts {
   readonly periods: number;
   readonly throttledPeriods: number;
@@ -6,8 +6,8 @@ export interface ThrottlingCounts {
 }
 
 /**
- * Throttling of a container by its own quota or by that of its pod, cumulative: of each time between two reads that of the
- * two which held it back more often.
+ * Throttling of a container by its own quota or its pod's, cumulative. Between two reads the quota that held it back more
+ * often counts.
  */
 export class Throttling {
   #own: ThrottlingCounts | undefined;
@@ -38,7 +38,7 @@ export class Throttling {
   }
 }
 
-/** 0 across a reset, and where one of the two is not known. */
+/** 0 across a reset, and when one of the two is not known. */
 function riseOf(before: ThrottlingCounts | undefined, now: ThrottlingCounts | undefined): ThrottlingCounts {
   const rise = (name: keyof ThrottlingCounts): number =>
     Math.max(0, (now?.[name] ?? Number.NaN) - (before?.[name] ?? Number.NaN)) || 0;

@@ -117,11 +117,40 @@ describe("a search that goes on", () => {
     expect(one.roots).toBe(2);
   });
 
-  it("keeps containers in flat directories", () => {
-    const flat = `cgroup/kubepods-pod8.slice:cri-containerd:${"e".repeat(64)}/cpu.stat`;
-    tree = new Tree().plant({ "cgroup/cgroup.controllers": "cpu\n", [POD_A]: "", [flat]: "" });
-    const one = search(new FakeClock());
-    for (let scan = 0; scan < 3; scan += 1) expect(one.find().containers).toHaveLength(2);
+  it.each([
+    ["at the top", "", [POD_A]],
+    ["without any root", "/system.slice/containerd.service", []],
+  ])(
+    "keeps containers in flat directories %s, and finds those that come beside them",
+    (_, folder, others) => {
+      const flat = (id: string): string =>
+        `cgroup${folder}/kubepods-pod8.slice:cri-containerd:${id.repeat(64)}/cpu.stat`;
+      const files = Object.fromEntries([...others, flat("e")].map((path) => [path, ""]));
+      tree = new Tree().plant({ "cgroup/cgroup.controllers": "cpu\n", ...files });
+      const one = search(new FakeClock());
+      for (let scan = 0; scan < 3; scan += 1) expect(one.find().containers).toHaveLength(others.length + 1);
+      tree.plant({ [flat("c")]: "" });
+      expect(one.find().containers).toHaveLength(others.length + 2);
+    },
+  );
+
+  it("searches all cgroups for at most a hundredth of the time while it finds nothing", () => {
+    class SlowClock extends FakeClock {
+      /** Whoever looks at the clock twice finds that 10 ms have passed. */
+      override monotonicMs(): number {
+        this.advance(10);
+        return super.monotonicMs();
+      }
+    }
+    tree = new Tree().plant({ "cgroup/cgroup.controllers": "cpu\n", "cgroup/user.slice/cpu.stat": "" });
+    const clock = new SlowClock();
+    const one = search(clock);
+    expect(one.find().roots).toEqual([]);
+    tree.plant({ [POD_A]: "" });
+    clock.advance(900);
+    expect(one.find().roots).toEqual([]);
+    clock.advance(100);
+    expect(one.find().roots).toEqual(["/kubepods"]);
   });
 });
 

@@ -135,7 +135,7 @@ describe("a sandbox", () => {
   it.each([
     ["is gVisor's, as soon as a container is beside it", "runsc-sandbox\0boot\0", ["c"], ["a"]],
     ["is gVisor's, whose words are hidden", "", ["c"], ["a"]],
-    ["is another program that started itself anew", "/app/exe\0serve\0", ["c"], ["a", "c"]],
+    ["is another program that started itself again", "/app/exe\0serve\0", ["c"], ["a", "c"]],
     ["is a file server of gVisor's", "runsc-gofer\0gofer\0", ["c"], ["a", "c"]],
   ])("%s", (_, cmdline, alone, beside) => {
     tree.plant({ ...process(100, SANDBOX, "exe"), "proc/100/cmdline": cmdline });

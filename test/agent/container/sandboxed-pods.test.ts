@@ -72,7 +72,7 @@ describe("containers that share a sandbox", () => {
   });
 });
 
-it("a container that is known late to be in a sandbox goes on from what was told of it, without a jump", () => {
+it("a container that is known late to be in a sandbox goes on from the values it showed, without a jump", () => {
   const files = (seconds: number): Files =>
     cgroups({
       // The sandbox sleeps for ten seconds; the file server in the container's own cgroup does little.

@@ -56,7 +56,7 @@ export const ZOO_CPUS = 8;
 /** How long everything had been running at the first look. */
 export const BEFORE_SECONDS = 20;
 
-/** All files of a layout so many seconds after the first look. */
+/** All files of a layout `seconds` after the first look. */
 export function zooFiles(layout: ZooLayout, seconds: number): Files {
   const { cgroups, inhabitants = [], mode = "v2", othersCores = 0 } = layout;
   const files: Record<string, string> = {};
