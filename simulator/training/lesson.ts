@@ -8,7 +8,6 @@ import type { Question } from "@tradewind/predictor/models/network/place-inputs.
 import { ANCHOR_INPUTS, PLACE_INPUTS, WINDOW_INPUTS } from "@tradewind/predictor/models/network/shape.ts";
 import { anchorOf, TIME, writeAnchors } from "@tradewind/predictor/models/network/window-inputs.ts";
 import type { NetworkWindow } from "@tradewind/predictor/models/network/window-inputs.ts";
-import { emptyRings } from "./container.ts";
 import { ServiceCourse } from "./course.ts";
 import type { Moment } from "./course.ts";
 import { drawPlan } from "./prior.ts";
@@ -36,7 +35,7 @@ const inputs = new Float64Array(WINDOW_INPUTS);
 /** A service of the prior, all of it by its seed: its windows as the network sees them, and questions with their true answers. */
 export function drawLesson(seed: number): Float32Array {
   const rng = seededRng(seed);
-  const course = new ServiceCourse(drawPlan(rng), seed, emptyRings());
+  const course = new ServiceCourse(drawPlan(rng), seed);
   const windows: NetworkWindow[] = [];
   const moments: Moment[] = [];
   const bases: Basis[] = [];
