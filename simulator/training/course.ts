@@ -33,8 +33,13 @@ interface Ended {
 
 const MEMORY_ENOUGH = 0.85;
 const MOST_RESIDENT = 0.98;
-/** More than this of what fills a container is not sent to it for a whole window. */
-const MOST_USE = 1.2;
+/** Most load of a window over what fills the container. */
+export const MOST_USE = 1.2;
+/** Sizes of a container, cores. */
+const LEAST_SIZE = 0.02;
+const LARGEST_SIZE = 8;
+export const sizeWithinBounds = (cores: number): number =>
+  Math.min(LARGEST_SIZE, Math.max(LEAST_SIZE, cores));
 const INTERFERENCE_NOISE = 0.02;
 const CPU_NOISE = 0.02;
 const UNSEEN = Number.NaN;
@@ -203,7 +208,7 @@ export class ServiceCourse {
     const { plan, rng } = this;
     const kind = rng();
     if (kind < 0.45 && plan.quotaCores < Infinity) {
-      const quotaCores = Math.min(8, Math.max(0.02, plan.quotaCores * Math.exp(0.5 * standardNormal(rng))));
+      const quotaCores = sizeWithinBounds(plan.quotaCores * Math.exp(0.5 * standardNormal(rng)));
       this.now = { ...this.now, quotaCores };
     } else if (kind < 0.55) {
       this.now = { ...this.now, memoryScale: Math.exp(0.3 * standardNormal(rng)) };
