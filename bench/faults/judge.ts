@@ -115,7 +115,6 @@ function missingSlots(polls: readonly Poll[], heard: Heard): string[] {
   return missing;
 }
 
-/** The q-quantile, nearest rank; null of nothing. */
 /** The 99th percentile, ms, to a tenth; null without answers. */
 function p99Of(latencies: readonly number[]): number | null {
   if (latencies.length === 0) return null;

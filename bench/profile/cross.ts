@@ -1,17 +1,8 @@
 import { seededRng } from "@tradewind/core/values/rng.ts";
 import type { Rng } from "@tradewind/core/values/rng.ts";
 import { mean, quantile } from "@tradewind/core/values/statistics.ts";
-import { emptyNetworkAnswer } from "@tradewind/predictor/models/network/head.ts";
-import { LevelMixture } from "@tradewind/predictor/models/level/level-mixture.ts";
-import { askRules, RULES } from "@tradewind/predictor/models/level/rules.ts";
-import type { LevelPoint, Rule } from "@tradewind/predictor/models/level/rules.ts";
-import type {
-  LatencyNetwork,
-  NetworkState,
-  Question,
-} from "@tradewind/predictor/models/network/latency-network.ts";
-import { MEDIAN } from "@tradewind/predictor/models/network/shape.ts";
-import { logLoad } from "@tradewind/predictor/models/network/window-inputs.ts";
+import type { LatencyNetwork } from "@tradewind/predictor/models/network/latency-network.ts";
+import { LEAST_CALLS, logLoad } from "@tradewind/predictor/models/network/window-inputs.ts";
 import type { ServiceWindow } from "@tradewind/predictor/models/residual/served-rows.ts";
 import { randomScenario } from "../pick/application.ts";
 import type { Scenario } from "../pick/application.ts";
@@ -19,7 +10,13 @@ import { seenOf } from "../pick/learn.ts";
 import { ownTimes } from "../pick/truth.ts";
 import type { TrueState } from "../pick/truth.ts";
 import { calmStates, simulatedWindow, sweptStates } from "../pick/windows.ts";
-import { rankCorrelation } from "./rank-correlation.ts";
+import { rankCorrelation } from "../statistics.ts";
+import { insideShare, meanError, rounded } from "./errors.ts";
+import { askExperts, EXPERT_COUNT, inOrder } from "./experts.ts";
+import type { ServiceHistory } from "./experts.ts";
+import { LevelMixture } from "./level-mixture.ts";
+import { RULES } from "./level-rules.ts";
+import type { LevelPoint, Rule } from "./level-rules.ts";
 
 /** Windows that a service is known from: calm ones, and every so often four of another load and size. */
 const WINDOWS = 56;
@@ -69,9 +66,6 @@ export interface CrossRow {
   readonly isKnee: boolean;
 }
 
-const answer = emptyNetworkAnswer();
-const [LOW, HIGH] = [1, 5];
-
 function capped(state: TrueState, threads: number): TrueState {
   const most = (MOST_USE * state.replicas * Math.min(state.cpuCores, threads)) / LEAST_DEMAND_SECONDS;
   return { ...state, requestsPerSecond: Math.min(state.requestsPerSecond, most) };
@@ -95,67 +89,51 @@ function windowsOf(
   return { sets, now };
 }
 
-/** What is known of a service after its windows, and how its level was followed. */
-interface Known {
-  readonly state: NetworkState;
-  readonly points: readonly LevelPoint[];
+/** A service after its windows, and how well each expert followed its level. */
+interface FollowedService extends ServiceHistory {
   readonly mixture: LevelMixture;
 }
 
-/** All that say what the level is where a service runs. */
-function levelsAt(
-  network: LatencyNetwork,
-  { points, state }: Omit<Known, "mixture">,
-  question: Question,
-): number[] {
-  network.at(state, question, answer);
-  const rules = askRules(points, logLoad(question.loadPerContainer));
-  return [...RULES.map((rule) => rules[rule]), answer.curveLog, answer.logs[MEDIAN] ?? Number.NaN];
-}
-
-function follow(network: LatencyNetwork, windows: readonly ServiceWindow[]): Known {
-  const mixture = new LevelMixture(RULES.length + 2);
+function follow(network: LatencyNetwork, windows: readonly ServiceWindow[]): FollowedService {
+  const mixture = new LevelMixture(EXPERT_COUNT);
   const points: LevelPoint[] = [];
   let state = network.empty();
   for (const window of windows) {
     const { calls = 0, cpuCores, loadPerContainer = 0, p95Seconds = 0 } = window.observation;
-    const isSeen = calls >= LEAST_CALLS && p95Seconds > 0;
-    if (isSeen && network.isReady(state)) {
-      const levels = levelsAt(network, { state, points }, { cpuCores, loadPerContainer });
-      mixture.learn(levels, Math.log(p95Seconds));
+    const isMeasured = calls >= LEAST_CALLS && p95Seconds > 0;
+    if (isMeasured && network.isReady(state)) {
+      const answers = askExperts(network, { state, points }, { cpuCores, loadPerContainer });
+      mixture.learn(inOrder(answers), Math.log(p95Seconds));
     }
     state = network.after(state, window);
-    if (isSeen) points.push({ load: logLoad(loadPerContainer), time: Math.log(p95Seconds) });
+    if (isMeasured) points.push({ load: logLoad(loadPerContainer), time: Math.log(p95Seconds) });
   }
   return { state, points, mixture };
 }
-
-/** Calls from which a p95 is one. */
-const LEAST_CALLS = 20;
 
 /** Rows of each service of one application that the network has never seen. */
 export function crossApplication(network: LatencyNetwork, seed: number): CrossRow[][] {
   const scenario = randomScenario(`x${seed}`, SERVICES, 200, seededRng(seed));
   const { now, sets } = windowsOf(scenario, seededRng(seed + 7));
   return scenario.truth.services.flatMap((service, i) => {
-    const known = follow(network, seenOf(sets, service.name));
-    if (!network.isReady(known.state)) return [];
+    const followed = follow(network, seenOf(sets, service.name));
+    if (!network.isReady(followed.state)) return [];
     let level: number | undefined;
     const rows = placesOf(now[i] as TrueState).map(({ kind, state: to }) => {
       const { seconds } = ownTimes(service, to, { count: REQUESTS, key: 77 + i });
       const question = { cpuCores: to.cpuCores, loadPerContainer: to.requestsPerSecond / to.replicas };
-      const levels = levelsAt(network, known, question);
-      const { curveLog: curve, logs } = answer;
-      const [low, middle, high] = [logs[LOW] ?? 0, logs[MEDIAN] ?? 0, logs[HIGH] ?? 0];
+      const answers = askExperts(network, followed, question);
+      const { by, high, low } = answers;
+      const both = (by.curve + by.network) / 2;
       // Places begin with the one where it runs: what is measured there, less what is expected there.
-      level ??= known.mixture.mix(levels) - (curve + middle) / 2;
+      level ??= followed.mixture.mix(inOrder(answers)) - both;
       return {
         kind,
-        truth: Math.log(quantile([...seconds], 0.95)),
-        curve,
-        network: middle,
-        anchored: level + (curve + middle) / 2,
-        rules: askRules(known.points, logLoad(question.loadPerContainer)),
+        truth: Math.log(quantile(seconds, 0.95)),
+        curve: by.curve,
+        network: by.network,
+        anchored: level + both,
+        rules: by,
         low,
         high,
       };
@@ -173,17 +151,10 @@ function saidBy(row: CrossRow, model: Model): number {
   return model === "curve" || model === "network" || model === "anchored" ? row[model] : row.rules[model];
 }
 
-const rounded = (value: number): number => Math.round(1e3 * value) / 1e3;
-
 function errorsOf(rows: readonly CrossRow[], model: Model): { readonly mean: number; readonly knee: number } {
-  const error = (among: readonly CrossRow[]): number =>
-    rounded(
-      mean(
-        among.map((row) => Math.abs(row.truth - saidBy(row, model))),
-        0,
-      ),
-    );
-  return { mean: error(rows), knee: error(rows.filter(({ isKnee }) => isKnee)) };
+  const said = (row: CrossRow): number => saidBy(row, model);
+  const knee = rows.filter(({ isKnee }) => isKnee);
+  return { mean: meanError(rows, said), knee: meanError(knee, said) };
 }
 
 /** Gains of all steps of one application, s: true ones, and those that a model expects. */
@@ -224,13 +195,6 @@ function rankingOf(
 /** Errors for sizes and loads not seen, on applications of the project's own simulator. */
 export function measureCross(applications: readonly CrossRow[][][]): Record<string, unknown> {
   const rows = applications.flat(2);
-  const inside = (among: readonly CrossRow[]): number =>
-    rounded(
-      mean(
-        among.map(({ high, low, truth }) => Number(truth >= low && truth <= high)),
-        0,
-      ),
-    );
   const by = (model: Model): Record<string, number> => ({
     ...errorsOf(rows, model),
     ...rankingOf(applications, model),
@@ -249,6 +213,6 @@ export function measureCross(applications: readonly CrossRow[][][]): Record<stri
       const means = MODELS.map((model) => [model, errorsOf(among, model).mean] as const);
       return Object.fromEntries<string | number>([["kind", kind], ...means]);
     }),
-    coverage: { all: inside(rows), knee: inside(rows.filter(({ isKnee }) => isKnee)) },
+    coverage: { all: insideShare(rows), knee: insideShare(rows.filter(({ isKnee }) => isKnee)) },
   };
 }

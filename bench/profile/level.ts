@@ -1,62 +1,36 @@
-import { mean, median, quantile } from "@tradewind/core/values/statistics.ts";
-import { LevelMixture } from "@tradewind/predictor/models/level/level-mixture.ts";
-import { askRules, LOOKED_BACK, RULES } from "@tradewind/predictor/models/level/rules.ts";
-import type { LevelPoint } from "@tradewind/predictor/models/level/rules.ts";
-import { emptyNetworkAnswer } from "@tradewind/predictor/models/network/head.ts";
-import type { LatencyNetwork, NetworkState } from "@tradewind/predictor/models/network/latency-network.ts";
-import { MEDIAN } from "@tradewind/predictor/models/network/shape.ts";
+import { median, quantile } from "@tradewind/core/values/statistics.ts";
+import type { LatencyNetwork } from "@tradewind/predictor/models/network/latency-network.ts";
 import { logLoad } from "@tradewind/predictor/models/network/window-inputs.ts";
+import { insideShare, meanError } from "./errors.ts";
+import { askExperts, EXPERT_COUNT, inOrder } from "./experts.ts";
+import type { Expert, ExpertAnswers } from "./experts.ts";
+import { LevelMixture } from "./level-mixture.ts";
+import { LOOKED_BACK, RULES } from "./level-rules.ts";
+import type { LevelPoint } from "./level-rules.ts";
 import type { Recorded, Recording } from "./recordings.ts";
 
 /** Windows ahead. */
 export const AHEAD = [1, 5, 20] as const;
 /** Windows of a service before its forecasts are judged. */
 const WARM_UP = 24;
-const EXPERTS = [...RULES, "curve", "network"] as const;
-type Expert = (typeof EXPERTS)[number];
 const BUSY = 0.85;
 const CAPACITY_SHARE = 0.99;
 
-/** One forecast that was judged: ln p95 as it came, by each expert, and by their mixture. */
-interface Judged {
-  readonly actual: number;
-  readonly by: Readonly<Record<Expert, number>>;
+/** What all say of a later window, and what their mixture says: ln p95. */
+interface LevelForecast extends ExpertAnswers {
   readonly ours: number;
-  readonly low: number;
-  readonly high: number;
+}
+
+/** A forecast beside the ln p95 that came. */
+interface JudgedForecast extends LevelForecast {
+  readonly truth: number;
   readonly isKnee: boolean;
   readonly isBusy: boolean;
 }
 
-const answer = emptyNetworkAnswer();
-const [LOW, HIGH] = [1, 5];
-
-interface Forecast {
-  readonly experts: readonly number[];
-  readonly ours: number;
-  readonly low: number;
-  readonly high: number;
-}
-
-/** What all say of a later window of which load, size and surroundings are known. */
-function forecast(
-  network: LatencyNetwork,
-  state: NetworkState,
-  points: readonly LevelPoint[],
-  { window: { observation, surroundings } }: Recorded,
-  mixture: LevelMixture,
-): Forecast {
-  const { cpuCores, loadPerContainer = 0 } = observation;
-  network.at(state, { cpuCores, loadPerContainer, interference: surroundings.interference }, answer);
-  const rules = askRules(points, logLoad(loadPerContainer));
-  const said = [...RULES.map((rule) => rules[rule]), answer.curveLog, answer.logs[MEDIAN] ?? Number.NaN];
-  const experts = said.map((each) => (Number.isFinite(each) ? each : rules.lastValue));
-  return { experts, ours: mixture.mix(experts), low: answer.logs[LOW] ?? 0, high: answer.logs[HIGH] ?? 0 };
-}
-
-/** Forecasts of one service, so many windows ahead, each by what was known then. */
-function follow(network: LatencyNetwork, rows: readonly Recorded[], ahead: number): Judged[] {
-  const mixture = new LevelMixture(EXPERTS.length);
+/** Forecasts of one service, each from the windows up to `ahead` windows before. */
+function follow(network: LatencyNetwork, rows: readonly Recorded[], ahead: number): JudgedForecast[] {
+  const mixture = new LevelMixture(EXPERT_COUNT);
   const loads = rows.map(({ window }) => window.observation.loadPerContainer ?? 0);
   const middle = median(loads);
   const calm = median(rows.filter((_, i) => (loads[i] ?? 0) <= middle).map(({ p95Seconds }) => p95Seconds));
@@ -66,53 +40,37 @@ function follow(network: LatencyNetwork, rows: readonly Recorded[], ahead: numbe
     rows.map(({ window }) => window.observation.cpuUsageCores ?? 0),
     CAPACITY_SHARE,
   );
-  const pending: (Forecast | undefined)[] = [];
+  const pending: (LevelForecast | undefined)[] = [];
   const points: LevelPoint[] = [];
-  const judged: Judged[] = [];
+  const judged: JudgedForecast[] = [];
   let state = network.empty();
   for (const [i, row] of rows.entries()) {
-    const made = pending[i];
-    const actual = Math.log(row.p95Seconds);
-    if (made !== undefined) {
-      mixture.learn(made.experts, actual);
-      if (i >= WARM_UP)
-        judged.push({
-          actual,
-          by: Object.fromEntries(EXPERTS.map((name, at) => [name, made.experts[at]])) as Record<
-            Expert,
-            number
-          >,
-          ours: made.ours,
-          low: made.low,
-          high: made.high,
-          isKnee: row.p95Seconds >= 2 * calm,
-          isBusy: useOf(row) > BUSY,
-        });
+    const forecast = pending[i];
+    const truth = Math.log(row.p95Seconds);
+    if (forecast !== undefined) {
+      mixture.learn(inOrder(forecast), truth);
+      const isKnee = row.p95Seconds >= 2 * calm;
+      if (i >= WARM_UP) judged.push({ ...forecast, truth, isKnee, isBusy: useOf(row) > BUSY });
     }
     state = network.after(state, row.window);
-    points.push({ load: logLoad(loads[i] ?? 0), time: actual });
+    points.push({ load: logLoad(loads[i] ?? 0), time: truth });
     if (points.length > LOOKED_BACK) points.shift();
     const later = rows[i + ahead];
-    if (later !== undefined && network.isReady(state))
-      pending[i + ahead] = forecast(network, state, points, later, mixture);
+    if (later === undefined || !network.isReady(state)) continue;
+    const { observation, surroundings } = later.window;
+    const { cpuCores, loadPerContainer = 0 } = observation;
+    const question = { cpuCores, loadPerContainer, interference: surroundings.interference };
+    const answers = askExperts(network, { state, points }, question);
+    pending[i + ahead] = { ...answers, ours: mixture.mix(inOrder(answers)) };
   }
   return judged;
 }
 
-const rounded = (value: number): number => Math.round(1e3 * value) / 1e3;
-
 /** Mean |ln error| of all. */
-function errorsOf(judged: readonly Judged[]): Record<string, unknown> {
-  const of = (said: (each: Judged) => number): number =>
-    rounded(
-      mean(
-        judged.map((each) => Math.abs(each.actual - said(each))),
-        0,
-      ),
-    );
-  const by = (name: Expert): number => of(({ by: all }) => all[name]);
-  const rules = Object.fromEntries(RULES.map((name) => [name, by(name)]));
-  return { ours: of(({ ours }) => ours), rules, network: by("network"), curve: by("curve") };
+function errorsOf(judged: readonly JudgedForecast[]): Record<string, unknown> {
+  const by = (expert: Expert): number => meanError(judged, (forecast) => forecast.by[expert]);
+  const rules = Object.fromEntries(RULES.map((rule) => [rule, by(rule)]));
+  return { ours: meanError(judged, ({ ours }) => ours), rules, network: by("network"), curve: by("curve") };
 }
 
 /** The next windows of one recording, by the mixture and by each that is in it. */
@@ -121,18 +79,11 @@ export function measureLevels(network: LatencyNetwork, { name, rows }: Recording
   const services = [...Map.groupBy(usable, ({ service }) => service).values()];
   return AHEAD.map((ahead) => {
     const judged = services.flatMap((each) => follow(network, each, ahead));
-    const inside = (among: readonly Judged[]): number =>
-      rounded(
-        mean(
-          among.map(({ actual, high, low }) => Number(actual >= low && actual <= high)),
-          0,
-        ),
-      );
     const knee = judged.filter(({ isKnee }) => isKnee);
     const coverage = {
-      all: inside(judged),
-      knee: inside(knee),
-      busy: inside(judged.filter(({ isBusy }) => isBusy)),
+      all: insideShare(judged),
+      knee: insideShare(knee),
+      busy: insideShare(judged.filter(({ isBusy }) => isBusy)),
     };
     const counts = { set: name, ahead, rows: judged.length, kneeRows: knee.length };
     return Object.assign(counts, errorsOf(judged), { knee: errorsOf(knee), coverage });

@@ -9,7 +9,7 @@ Examples:
 /** Adds the commands that make what a release ships with. */
 export function configure(command: Command): void {
   command
-    .description("Make what a release ships with; nobody who runs Tradewind needs it.")
+    .description("Make what a release ships with. Running Tradewind does not need it.")
     .addHelpText("after", EXAMPLES);
   const below = command
     .command("train-profile")

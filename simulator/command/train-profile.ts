@@ -1,4 +1,4 @@
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Option } from "commander";
 import type { Command } from "commander";
@@ -17,6 +17,8 @@ import { judgeProfile, newTraining, trainStep } from "../training/train-profile.
 import type { ProfileTraining } from "../training/train-profile.ts";
 import { hashOf, trainingOf, trainingText } from "../training/training-file.ts";
 import type { TrainingSettings } from "../training/training-file.ts";
+import { countdown } from "./countdown.ts";
+import { readIfThere } from "./read-if-there.ts";
 import { addTrainingFlags, TrainingFlags, wholeNumber } from "./training-flags.ts";
 
 const EXAMPLES = `
@@ -45,6 +47,7 @@ const JUDGED_FROM = 900_000_000;
 /** Steps, and services, after which what was reached is kept. */
 const KEPT_STEPS = 100;
 const KEPT_SERVICES = 250;
+const LESSON_BYTES = 4 * LESSON;
 
 /** Adds what `tradewind lab train-profile` takes and does. */
 export function configure(command: Command): void {
@@ -93,76 +96,60 @@ async function train(flags: Flags): Promise<void> {
   );
 }
 
-/** Shows how far something is and how long it will take. */
-function countdown(progress: Progress, of: number, what: string): (done: number, more?: string) => void {
-  const beganMs = performance.now();
-  let first: number | undefined;
-  return (done, more = "") => {
-    first ??= done;
-    const each = (performance.now() - beganMs) / 1e3 / Math.max(1, done - first);
-    progress.show(`${done} of ${of} ${what}, ${Math.round(each * (of - done))} s left${more}`);
-  };
-}
-
-async function readIfThere(path: string): Promise<Buffer | undefined> {
-  try {
-    return await readFile(path);
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
-    throw error;
-  }
-}
-
 /** The services of this seed; those that were drawn before are read. */
 async function lessonsOf({ seed, services, state }: Flags, progress: Progress): Promise<Float32Array[]> {
   const path = state === undefined ? undefined : join(state, `services-${seed}.f32`);
-  const kept = path === undefined ? undefined : await readIfThere(path);
-  const lessons: Float32Array[] = [];
-  const bytes = 4 * LESSON;
-  for (let i = 0; i < Math.min(services, Math.floor((kept?.length ?? 0) / bytes)); i += 1) {
-    const lesson = new Float32Array(LESSON);
-    Buffer.from(lesson.buffer).set(kept?.subarray(i * bytes, (i + 1) * bytes) ?? []);
-    lessons.push(lesson);
-  }
-  const show = countdown(progress, services, "services");
-  let unkept: Buffer[] = [];
-  const whole = lessons.length;
-  if (path !== undefined && whole < services)
-    await writeFile(path, kept?.subarray(0, whole * bytes) ?? Buffer.alloc(0));
+  const lessons = path === undefined ? [] : lessonsIn(await readIfThere(path)).slice(0, services);
+  if (lessons.length === services) return lessons;
+  // An interrupted training may have left a part of a lesson at the end.
+  if (path !== undefined) await writeFile(path, bytesOf(lessons));
+  const show = countdown(progress, lessons.length, services, "services");
   while (lessons.length < services) {
-    show(lessons.length);
-    const lesson = drawLesson(seed * SEED_WIDTH + lessons.length);
-    lessons.push(lesson);
-    unkept.push(Buffer.from(lesson.buffer));
-    if (path === undefined || (unkept.length < KEPT_SERVICES && lessons.length < services)) continue;
-    await writeFile(path, Buffer.concat(unkept), { flag: "a" });
-    unkept = [];
+    const from = lessons.length;
+    for (let i = from; i < Math.min(services, from + KEPT_SERVICES); i += 1) {
+      lessons.push(drawLesson(seed * SEED_WIDTH + i));
+      show(lessons.length);
+    }
+    if (path !== undefined) await writeFile(path, bytesOf(lessons.slice(from)), { flag: "a" });
   }
   return lessons;
 }
 
+/** Whole lessons of a file. */
+function lessonsIn(bytes = Buffer.alloc(0)): Float32Array[] {
+  return Array.from({ length: Math.floor(bytes.length / LESSON_BYTES) }, (_, i) => {
+    const lesson = new Float32Array(LESSON);
+    Buffer.from(lesson.buffer).set(bytes.subarray(i * LESSON_BYTES, (i + 1) * LESSON_BYTES));
+    return lesson;
+  });
+}
+
+const bytesOf = (lessons: readonly Float32Array[]): Buffer =>
+  Buffer.concat(lessons.map(({ buffer }) => Buffer.from(buffer)));
+
 async function trained(
   tensors: Tensors,
-  flags: Flags,
+  { batch, seed, services, state, steps }: Flags,
   lessons: readonly Float32Array[],
   progress: Progress,
 ): Promise<ProfileTraining> {
-  const { batch, seed, services, state, steps } = flags;
   const settings: TrainingSettings = { seed, services, batch, steps };
   const path = state === undefined ? undefined : join(state, "training.txt");
-  const kept = path === undefined ? undefined : await readIfThere(path);
-  const training =
-    kept === undefined || path === undefined
-      ? newTraining(seed)
-      : trainingOf(kept.toString("utf8"), path, settings);
-  const show = countdown(progress, steps, "steps");
+  const kept = path === undefined ? undefined : await readTraining(path, settings);
+  const training = kept ?? newTraining(seed);
+  const show = countdown(progress, training.steps, steps, "steps");
   while (training.steps < steps) {
     const loss = trainStep(tensors, training, lessons, settings);
-    show(training.steps, `; loss ${loss.toFixed(3)}`);
+    show(training.steps, `loss ${loss.toFixed(3)}`);
     const isKept = training.steps % KEPT_STEPS === 0 || training.steps === steps;
     if (path !== undefined && isKept) await replaceState(path, trainingText(settings, training));
   }
   return training;
+}
+
+async function readTraining(path: string, settings: TrainingSettings): Promise<ProfileTraining | undefined> {
+  const bytes = await readIfThere(path);
+  return bytes && trainingOf(bytes.toString("utf8"), path, settings);
 }
 
 function inWords({ hash, heldOut, services, steps }: ShippedNetwork["about"]): string {

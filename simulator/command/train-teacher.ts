@@ -9,6 +9,7 @@ import { judgeTeacher } from "../teacher/judge.ts";
 import type { Verdict } from "../teacher/judge.ts";
 import { episodePlant, judgedPlant } from "../teacher/plants.ts";
 import { AS_PRINTED, OUR_TERMS } from "../teacher/reward.ts";
+import { countdown } from "./countdown.ts";
 import { readTeacher, writeTeacher } from "./teacher-file.ts";
 import type { Checkpoint } from "../teacher/td3/checkpoint.ts";
 import { ENGINE_CHOICES, startEngine } from "../teacher/td3/engine.ts";
@@ -108,8 +109,9 @@ async function train(flags: Flags): Promise<void> {
   const shape = shapeOf(flags);
   const { engine, problem, tensors } = await startEngine(flags.engine);
   progress.say(`engine ${engine}${problem === undefined ? "" : ` (${problem.split("\n")[0]})`}`);
-  const options = optionsOf(flags, shape, progress);
   const kept = flags.state === undefined ? undefined : await readTeacher(flags.state);
+  const show = countdown(progress, kept?.rewards.length ?? 0, flags.episodes, "episodes");
+  const options = optionsOf(flags, shape, show);
   if (kept !== undefined) refuseOther(kept, options, flags.state);
   const trained = await trainTeacher(tensors, options, kept);
   const verdict = await judge(trained, flags, progress);
@@ -124,10 +126,9 @@ function shapeOf({ layers, shape }: Flags): Shape {
     : { kind: "shared", layers };
 }
 
-function optionsOf(flags: Flags, shape: Shape, progress: Progress): TeachingOptions {
+function optionsOf(flags: Flags, shape: Shape, show: ReturnType<typeof countdown>): TeachingOptions {
   const beganMs = performance.now();
   const { batch, buffer, episodes, minutes = Infinity, plannerEpisodes, seed, state, updates } = flags;
-  let first: number | undefined;
   return {
     seed,
     shape,
@@ -142,14 +143,9 @@ function optionsOf(flags: Flags, shape: Shape, progress: Progress): TeachingOpti
     plantOf: (plantSeed) => episodePlant(plantSeed, shape.kind),
     onEpisode: async (checkpoint) => {
       const { rewards } = checkpoint;
-      first ??= rewards.length - 1;
-      const tookSeconds = (performance.now() - beganMs) / 1e3;
-      const leftSeconds = Math.round((tookSeconds / (rewards.length - first)) * (episodes - rewards.length));
-      progress.show(
-        `${rewards.length} of ${episodes} episodes, ${leftSeconds} s left; reward ${rewards.at(-1)?.toFixed(3)} ${sparkline(rewards, 40)}`,
-      );
+      show(rewards.length, `reward ${rewards.at(-1)?.toFixed(3)} ${sparkline(rewards, 40)}`);
       if (state !== undefined) await writeTeacher(state, checkpoint);
-      return tookSeconds < 60 * minutes;
+      return (performance.now() - beganMs) / 1e3 < 60 * minutes;
     },
   };
 }

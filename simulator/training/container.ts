@@ -1,6 +1,6 @@
 import { exponential, seededRng, standardNormal } from "@tradewind/core/values/rng.ts";
 import type { Rng } from "@tradewind/core/values/rng.ts";
-import { MarkHeap } from "./mark-heap.ts";
+import { JobHeap } from "../engine/job-heap.ts";
 
 /** What a service does with a request and how its containers run it; drawn by prior.ts. */
 export interface TrainingService {
@@ -82,8 +82,8 @@ export class TrainingContainer {
   private nextArrival: number;
   /** What each request on the CPU has had since it began; one is done at its own mark. */
   private work = 0;
-  private readonly running = new MarkHeap();
-  private readonly waiting = new MarkHeap();
+  private readonly running = new JobHeap();
+  private readonly waiting = new JobHeap();
   private readonly forThread: number[] = [];
   private readonly forConnection: number[] = [];
   private readonly forLock: number[] = [];
@@ -102,7 +102,7 @@ export class TrainingContainer {
   private readonly marks: Float64Array;
   private readonly offs: Float64Array;
 
-  /** @param rings of requests; two containers that run by turns need their own */
+  /** @param rings containers that run one after the other may share them */
   constructor(
     service: TrainingService,
     condition: Condition,
@@ -138,11 +138,6 @@ export class TrainingContainer {
   /** @param most requests that come at all */
   runUntil(end: number, most = Infinity): void {
     while (this.now < end) this.step(end, most);
-  }
-
-  /** Runs until nothing is left of the first `most` requests, or `latest`. */
-  drain(most: number, latest: number): void {
-    while (this.now < latest && (this.arrived < most || this.unended > 0)) this.step(latest, most);
   }
 
   private step(end: number, most: number): void {
@@ -335,7 +330,7 @@ const MOST_UNENDED = 4_000;
 const RING = 16_384;
 
 /** What is kept of each request, by its number in a ring. */
-export interface Rings {
+interface Rings {
   readonly starts: Float64Array;
   readonly queued: Float64Array;
   readonly marks: Float64Array;

@@ -1,11 +1,12 @@
 import { seededRng, standardNormal } from "@tradewind/core/values/rng.ts";
 import type { Rng } from "@tradewind/core/values/rng.ts";
+import { mean, quantile } from "@tradewind/core/values/statistics.ts";
 import type { Question } from "@tradewind/predictor/models/network/place-inputs.ts";
 import type { ProfileObservation } from "@tradewind/predictor/models/queue/tracked-profile.ts";
 import type { Surroundings } from "@tradewind/predictor/models/residual/inputs.ts";
 import type { NetworkWindow } from "@tradewind/predictor/models/network/window-inputs.ts";
-import { TrainingContainer } from "./container.ts";
-import type { Condition, Rings, TrainingService } from "./container.ts";
+import { emptyRings, TrainingContainer } from "./container.ts";
+import type { Condition, TrainingService } from "./container.ts";
 import { fullOf } from "./prior.ts";
 import type { LoadPattern, Measurement, TrainingPlan } from "./prior.ts";
 
@@ -32,8 +33,13 @@ interface Ended {
 
 const MEMORY_ENOUGH = 0.85;
 const MOST_RESIDENT = 0.98;
-/** More than this of what fills a container is not sent to it for a whole window. */
-const MOST_USE = 1.2;
+/** Most load of a window over what fills the container. */
+export const MOST_USE = 1.2;
+/** Sizes of a container, cores. */
+const LEAST_SIZE = 0.02;
+const LARGEST_SIZE = 8;
+export const sizeWithinBounds = (cores: number): number =>
+  Math.min(LARGEST_SIZE, Math.max(LEAST_SIZE, cores));
 const INTERFERENCE_NOISE = 0.02;
 const CPU_NOISE = 0.02;
 const UNSEEN = Number.NaN;
@@ -49,8 +55,9 @@ const LEAST_REQUESTS = 1_000;
 export class ServiceCourse {
   private readonly plan: TrainingPlan;
   private readonly rng: Rng;
-  private readonly rings: Rings;
   private readonly container: TrainingContainer;
+  /** Of the containers that give true answers. */
+  private readonly rings = emptyRings();
   private readonly ended: number[] = [];
   private queuedSum = 0;
   private readonly reports: Ended[] = [];
@@ -62,9 +69,8 @@ export class ServiceCourse {
   private drifted = 1;
   private isTenantThere = false;
 
-  constructor(plan: TrainingPlan, seed: number, rings: Rings) {
+  constructor(plan: TrainingPlan, seed: number) {
     this.plan = plan;
-    this.rings = rings;
     this.rng = seededRng(seed + 0x5eed);
     this.replicas = plan.replicas;
     this.now = {
@@ -85,7 +91,6 @@ export class ServiceCourse {
         this.ended.push(isBlind ? seconds - queued : seconds);
         this.queuedSum += queued;
       },
-      rings,
     );
   }
 
@@ -159,7 +164,7 @@ export class ServiceCourse {
         container.runUntil(Math.min(latest, container.now + 1), most);
       if (run >= LEAST_REQUESTS) break;
     }
-    return quantileOf(Float64Array.from(seconds).sort(), 0.95);
+    return quantile(seconds, 0.95);
   }
 
   private conditionOf(moment: Moment, weather: number): Condition {
@@ -203,7 +208,7 @@ export class ServiceCourse {
     const { plan, rng } = this;
     const kind = rng();
     if (kind < 0.45 && plan.quotaCores < Infinity) {
-      const quotaCores = Math.min(8, Math.max(0.02, plan.quotaCores * Math.exp(0.5 * standardNormal(rng))));
+      const quotaCores = sizeWithinBounds(plan.quotaCores * Math.exp(0.5 * standardNormal(rng)));
       this.now = { ...this.now, quotaCores };
     } else if (kind < 0.55) {
       this.now = { ...this.now, memoryScale: Math.exp(0.3 * standardNormal(rng)) };
@@ -257,7 +262,7 @@ export class ServiceCourse {
     const recent = this.reports.slice(-overlap);
     const seconds = kept(recent, keptRatio, rng).sort();
     const ended = recent.reduce((sum, each) => sum + each.seconds.length, 0) / recent.length;
-    const usedCores = meanOf(this.reports.slice(-cpuWindows).map(({ cpuCores }) => cpuCores));
+    const usedCores = mean(this.reports.slice(-cpuWindows).map(({ cpuCores }) => cpuCores));
     const isLimitKnown = moment.quotaCores < Infinity && cpuUnit === 1;
     return {
       atMs: MS * windowSeconds * (this.windows + 1),
@@ -298,11 +303,11 @@ function timesOf(
   { buckets, isTailOnly }: Measurement,
 ): Pick<ProfileObservation, "meanSeconds" | "p50Seconds" | "p95Seconds" | "p99Seconds"> {
   const at = (share: number): number =>
-    buckets.length > 0 ? bucketed(seconds, share, buckets) : quantileOf(seconds, share);
+    buckets.length > 0 ? bucketed(seconds, share, buckets) : quantile(seconds, share);
   const hasAll = !isTailOnly;
   return {
     ...(seconds.length >= LEAST_TAIL && { p95Seconds: at(0.95) }),
-    ...(hasAll && seconds.length > 1 && { p50Seconds: at(0.5), meanSeconds: meanOf([...seconds]) }),
+    ...(hasAll && seconds.length > 1 && { p50Seconds: at(0.5), meanSeconds: mean(seconds) }),
     ...(hasAll && seconds.length >= LEAST_FAR_TAIL && { p99Seconds: at(0.99) }),
   };
 }
@@ -310,20 +315,9 @@ function timesOf(
 const LEAST_TAIL = 10;
 const LEAST_FAR_TAIL = 100;
 
-const meanOf = (values: readonly number[]): number =>
-  values.reduce((sum, each) => sum + each, 0) / Math.max(1, values.length);
-
 function kept(reports: readonly Ended[], ratio: number, rng: Rng): Float64Array {
   const all = reports.flatMap(({ seconds }) => [...seconds]);
   return Float64Array.from(ratio < 1 ? all.filter(() => rng() < ratio) : all);
-}
-
-/** @param sorted ascending; NaN where there is none */
-function quantileOf(sorted: Float64Array, share: number): number {
-  const place = share * (sorted.length - 1);
-  const low = Math.floor(place);
-  const from = sorted[low] ?? Number.NaN;
-  return from + (place - low) * ((sorted[low + 1] ?? from) - from);
 }
 
 /** As `histogram_quantile` has it. */

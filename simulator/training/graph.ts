@@ -314,9 +314,7 @@ export const AS_IT_IS = 2;
 const OF_DIFFERENCES = 3;
 
 /** Pinball loss of all quantiles, and the error of the differences between places that had the same requests. */
-export function lossOf(tf: Tensors, tensors: readonly Tensor[], batch: LessonBatch): Tensor {
-  const { target, weight } = batch;
-  const quantiles = quantilesOf(tf, tensors, batch);
+export function lossOf(tf: Tensors, quantiles: Tensor, { target, weight }: LessonBatch): Tensor {
   const shares = tf.tensor([...QUANTILES], [1, 1, QUANTILES.length]);
   const off = tf.sub(target, quantiles);
   const pinball = tf.maximum(tf.mul(shares, off), tf.mul(tf.sub(shares, 1), off));

@@ -3,13 +3,17 @@ import type { Rng } from "@tradewind/core/values/rng.ts";
 import { basisAfter, EMPTY_BASIS, isReady, surfaceOf } from "@tradewind/predictor/models/network/basis.ts";
 import type { Basis } from "@tradewind/predictor/models/network/basis.ts";
 import { askCurves, demandsIn, emptyCurves } from "@tradewind/predictor/models/network/curve.ts";
-import { emptyPlace, writePlace } from "@tradewind/predictor/models/network/place-inputs.ts";
+import { emptyPlace, UNLIMITED, writePlace } from "@tradewind/predictor/models/network/place-inputs.ts";
 import type { Question } from "@tradewind/predictor/models/network/place-inputs.ts";
 import { ANCHOR_INPUTS, PLACE_INPUTS, WINDOW_INPUTS } from "@tradewind/predictor/models/network/shape.ts";
-import { anchorOf, TIME, writeAnchors } from "@tradewind/predictor/models/network/window-inputs.ts";
+import {
+  anchorOf,
+  LEAST_CALLS,
+  TIME,
+  writeAnchors,
+} from "@tradewind/predictor/models/network/window-inputs.ts";
 import type { NetworkWindow } from "@tradewind/predictor/models/network/window-inputs.ts";
-import { emptyRings } from "./container.ts";
-import { ServiceCourse } from "./course.ts";
+import { MOST_USE, ServiceCourse, sizeWithinBounds } from "./course.ts";
 import type { Moment } from "./course.ts";
 import { drawPlan } from "./prior.ts";
 
@@ -26,7 +30,6 @@ export const ASK = 1 + ANCHOR_INPUTS;
 export const LESSON = WINDOWS * WINDOW_INPUTS + ASKS * ASK + ASKS * QUESTIONS * QUESTION;
 
 const FIRST_ASK = 4;
-const NOT_LIMITED = -6;
 
 const curves = emptyCurves();
 const place = emptyPlace();
@@ -36,7 +39,7 @@ const inputs = new Float64Array(WINDOW_INPUTS);
 /** A service of the prior, all of it by its seed: its windows as the network sees them, and questions with their true answers. */
 export function drawLesson(seed: number): Float32Array {
   const rng = seededRng(seed);
-  const course = new ServiceCourse(drawPlan(rng), seed, emptyRings());
+  const course = new ServiceCourse(drawPlan(rng), seed);
   const windows: NetworkWindow[] = [];
   const moments: Moment[] = [];
   const bases: Basis[] = [];
@@ -75,10 +78,10 @@ interface Asked {
   readonly weight: number;
 }
 
-const LEAST_CALLS = 20;
-const OF_LATER = 0.5;
+/** Weight of a later window beside a true answer. */
+const LATER_WEIGHT = 0.5;
 
-/** What is measured later tells levels and their noise. */
+/** A later window as it was measured: it shows levels and their noise. */
 function laterWindow({ observation, surroundings }: NetworkWindow): Asked {
   const isMeasured = (observation.calls ?? 0) >= LEAST_CALLS && (observation.p95Seconds ?? 0) > 0;
   return {
@@ -88,14 +91,9 @@ function laterWindow({ observation, surroundings }: NetworkWindow): Asked {
       interference: surroundings.interference,
     },
     p95Seconds: isMeasured ? (observation.p95Seconds ?? Number.NaN) : Number.NaN,
-    weight: OF_LATER,
+    weight: LATER_WEIGHT,
   };
 }
-
-const LARGEST_SIZE = 8;
-const LEAST_SIZE = 0.02;
-/** Loads asked about are no more than so much of what fills a container there. */
-const MOST_USE = 1.2;
 
 /** The place as it is and others, by the same requests. */
 function places(course: ServiceCourse, now: Moment, rng: Rng): Asked[] {
@@ -107,9 +105,7 @@ function places(course: ServiceCourse, now: Moment, rng: Rng): Asked[] {
     const load = Math.exp(0.5 * standardNormal(rng));
     const movesCores = isLimited && (kind < 0.4 || kind > 0.85);
     const movesLoad = !movesCores || kind > 0.85;
-    const quotaCores = movesCores
-      ? Math.min(LARGEST_SIZE, Math.max(LEAST_SIZE, now.quotaCores * cores))
-      : now.quotaCores;
+    const quotaCores = movesCores ? sizeWithinBounds(now.quotaCores * cores) : now.quotaCores;
     const wanted = movesLoad ? now.requestsPerSecond * load : now.requestsPerSecond;
     const memoryScale =
       rng() < 0.15 ? now.memoryScale * Math.exp(0.35 * standardNormal(rng)) : now.memoryScale;
@@ -127,7 +123,7 @@ function writeQuestion(basis: Basis, { p95Seconds, question, weight }: Asked, ou
   const isAsked = isReady(basis) && p95Seconds > 0 && question.loadPerContainer > 0;
   if (!isAsked) {
     out.fill(0);
-    out[PLACE_INPUTS] = NOT_LIMITED;
+    out[PLACE_INPUTS] = UNLIMITED;
     return;
   }
   askCurves(basis.profile, demandsIn(basis.profile), question, curves);

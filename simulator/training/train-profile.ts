@@ -1,13 +1,16 @@
 import { seededRng, standardNormal } from "@tradewind/core/values/rng.ts";
 import type { Rng } from "@tradewind/core/values/rng.ts";
+import { mean } from "@tradewind/core/values/statistics.ts";
+import { CURVE } from "@tradewind/predictor/models/network/place-inputs.ts";
 import {
   HEAD,
   MEDIAN,
+  MIDDLE_80,
   PART_NAMES,
   PARTS,
   PLACE_INPUTS,
+  QUANTILES,
   WEIGHT_COUNT,
-  WINDOW_INPUTS,
 } from "@tradewind/predictor/models/network/shape.ts";
 import type { PartName } from "@tradewind/predictor/models/network/shape.ts";
 import type { HeldOut, NetworkErrors } from "@tradewind/predictor/models/network/shipped-form.ts";
@@ -16,7 +19,7 @@ import { adamState, adamStep } from "../teacher/td3/update.ts";
 import type { AdamState } from "../teacher/td3/update.ts";
 import type { Tensor } from "./graph.ts";
 import { AS_IT_IS, lessonBatch, lossOf, quantilesOf, weightTensors } from "./graph.ts";
-import { ASK, ASKS, QUESTION, QUESTIONS, WINDOWS } from "./lesson.ts";
+import { ASKS, LESSON, QUESTION, QUESTIONS } from "./lesson.ts";
 
 /** Weights in training; what ships are the averaged ones. */
 export interface ProfileTraining {
@@ -90,7 +93,7 @@ export function trainStep(
   const gradient = new Float32Array(WEIGHT_COUNT);
   const loss = tf.tidy(() => {
     const taken = lessonBatch(tf, batch);
-    const run = tf.valueAndGrads((...parts) => lossOf(tf, parts, taken) as never);
+    const run = tf.valueAndGrads((...parts) => lossOf(tf, quantilesOf(tf, parts, taken), taken) as never);
     const { grads, value } = run(weightTensors(tf, values));
     for (const [i, each] of grads.entries())
       gradient.set(each.dataSync(), PARTS[PART_NAMES[i] as PartName].from);
@@ -123,95 +126,95 @@ function shorten(gradient: Float32Array): void {
   for (let i = 0; i < gradient.length; i += 1) gradient[i] = ((gradient[i] as number) * LONGEST) / length;
 }
 
-const CURVE_AT = 2;
-const [LOW, HIGH] = [1, 5];
+const rounded = (value: number, digits: number): number => Number(value.toFixed(digits));
 
-class Tally {
-  private count = 0;
-  private network = 0;
-  private curve = 0;
-  private both = 0;
-
-  add(truth: number, network: number, curve: number): void {
-    this.count += 1;
-    this.network += Math.abs(truth - network);
-    this.curve += Math.abs(truth - curve);
-    this.both += Math.abs(truth - (network + curve) / 2);
-  }
-
-  get errors(): NetworkErrors {
-    const of = (sum: number): number => Math.round((1e4 * sum) / Math.max(1, this.count)) / 1e4;
-    return { network: of(this.network), curve: of(this.curve), both: of(this.both) };
-  }
+/** What is true and what network and curve say of it: ln p95 less the usual one, or a difference of two. */
+interface JudgedAnswer {
+  readonly truth: number;
+  readonly network: number;
+  readonly curve: number;
 }
 
-class Share {
-  private count = 0;
-  private inside = 0;
-
-  add(isInside: boolean): void {
-    this.count += 1;
-    if (isInside) this.inside += 1;
-  }
-
-  get share(): number {
-    return Math.round((1e3 * this.inside) / Math.max(1, this.count)) / 1e3;
-  }
+interface JudgedPlace extends JudgedAnswer {
+  readonly isAsked: boolean;
+  readonly isInside: boolean;
 }
 
-export function judgeProfile(tf: Tensors, values: Float32Array, lessons: readonly Float32Array[]): HeldOut {
-  const [places, knee, ratios] = [new Tally(), new Tally(), new Tally()];
-  const [all, atKnee] = [new Share(), new Share()];
-  let loss = 0;
-  for (const lesson of lessons) {
-    const { ofLesson, quantiles } = tf.tidy(() => {
-      const batch = lessonBatch(tf, [lesson]);
-      const tensors = weightTensors(tf, values);
-      return {
-        ofLesson: lossOf(tf, tensors, batch).dataSync()[0] ?? 0,
-        quantiles: quantilesOf(tf, tensors, batch).dataSync(),
-      };
-    });
-    loss += ofLesson / lessons.length;
-    const questions = lesson.subarray(WINDOWS * WINDOW_INPUTS + ASKS * ASK);
-    for (let ask = 0; ask < ASKS; ask += 1) {
-      const said = Array.from({ length: QUESTIONS }, (_, i) => {
-        const at = ask * QUESTIONS + i;
-        const row = questions.subarray(at * QUESTION, (at + 1) * QUESTION);
-        const own = quantiles.subarray(at * QUANTILE_COUNT, (at + 1) * QUANTILE_COUNT);
-        return {
-          weight: row[PLACE_INPUTS + 3] as number,
-          truth: row[PLACE_INPUTS + 2] as number,
-          network: own[MEDIAN] as number,
-          curve: Math.sinh(row[CURVE_AT] as number),
-          low: own[LOW] as number,
-          high: own[HIGH] as number,
-        };
-      });
-      const here = said[AS_IT_IS];
-      for (const each of said.slice(AS_IT_IS)) {
-        if (here === undefined || here.weight === 0 || each.weight === 0) continue;
-        const isKnee = each.truth > Math.LN2;
-        const isInside = each.truth >= each.low && each.truth <= each.high;
-        places.add(each.truth, each.network, each.curve);
-        all.add(isInside);
-        if (isKnee) {
-          knee.add(each.truth, each.network, each.curve);
-          atKnee.add(isInside);
-        }
-        if (each !== here)
-          ratios.add(each.truth - here.truth, each.network - here.network, each.curve - here.curve);
-      }
-    }
-  }
+function errorsOf(answers: readonly JudgedAnswer[]): NetworkErrors {
+  const errorOf = (said: (answer: JudgedAnswer) => number): number =>
+    rounded(
+      mean(
+        answers.map((answer) => Math.abs(answer.truth - said(answer))),
+        0,
+      ),
+      4,
+    );
   return {
-    services: lessons.length,
-    loss: Math.round(1e4 * loss) / 1e4,
-    places: places.errors,
-    knee: knee.errors,
-    ratios: ratios.errors,
-    coverage: { all: all.share, knee: atKnee.share },
+    network: errorOf(({ network }) => network),
+    curve: errorOf(({ curve }) => curve),
+    both: errorOf(({ curve, network }) => (curve + network) / 2),
   };
 }
 
-const QUANTILE_COUNT = PARTS.out.columns;
+const insideShare = (places: readonly JudgedPlace[]): number =>
+  rounded(
+    mean(
+      places.map(({ isInside }) => Number(isInside)),
+      0,
+    ),
+    3,
+  );
+
+/** The place as it is at one moment of a lesson, then those that are moved. */
+function judgedPlaces(lesson: Float32Array, quantiles: ArrayLike<number>, ask: number): JudgedPlace[] {
+  const [low, high] = MIDDLE_80;
+  return Array.from({ length: QUESTIONS - AS_IT_IS }, (_, i) => {
+    const question = ask * QUESTIONS + AS_IT_IS + i;
+    const from = LESSON - (ASKS * QUESTIONS - question) * QUESTION;
+    const row = lesson.subarray(from, from + QUESTION);
+    const quantile = (place: number): number => quantiles[question * QUANTILES.length + place] as number;
+    const truth = row[PLACE_INPUTS + 2] as number;
+    return {
+      truth,
+      network: quantile(MEDIAN),
+      curve: Math.sinh(row[CURVE] as number),
+      isAsked: row[PLACE_INPUTS + 3] !== 0,
+      isInside: truth >= quantile(low) && truth <= quantile(high),
+    };
+  });
+}
+
+export function judgeProfile(tf: Tensors, values: Float32Array, lessons: readonly Float32Array[]): HeldOut {
+  const losses: number[] = [];
+  const places: JudgedPlace[] = [];
+  const ratios: JudgedAnswer[] = [];
+  for (const lesson of lessons) {
+    const { loss, quantiles } = tf.tidy(() => {
+      const batch = lessonBatch(tf, [lesson]);
+      const answers = quantilesOf(tf, weightTensors(tf, values), batch);
+      return { loss: lossOf(tf, answers, batch).dataSync()[0] ?? 0, quantiles: answers.dataSync() };
+    });
+    losses.push(loss);
+    for (let ask = 0; ask < ASKS; ask += 1) {
+      const [here, ...others] = judgedPlaces(lesson, quantiles, ask);
+      if (here?.isAsked !== true) continue;
+      const moved = others.filter(({ isAsked }) => isAsked);
+      places.push(here, ...moved);
+      for (const { curve, network, truth } of moved)
+        ratios.push({
+          truth: truth - here.truth,
+          network: network - here.network,
+          curve: curve - here.curve,
+        });
+    }
+  }
+  const knee = places.filter(({ truth }) => truth > Math.LN2);
+  return {
+    services: lessons.length,
+    loss: rounded(mean(losses), 4),
+    places: errorsOf(places),
+    knee: errorsOf(knee),
+    ratios: errorsOf(ratios),
+    coverage: { all: insideShare(places), knee: insideShare(knee) },
+  };
+}

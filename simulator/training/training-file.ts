@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readJsonWith } from "@tradewind/core/values/config.ts";
 import { WEIGHT_COUNT } from "@tradewind/predictor/models/network/shape.ts";
 import { z } from "zod";
-import type { ProfileTraining } from "./train-profile.ts";
+import type { ProfileTraining, TrainingSchedule } from "./train-profile.ts";
 
 /** First line of a training's file; the numbers follow in base64, as 32-bit floats, little-endian. */
 const Header = z.strictObject({
@@ -16,11 +16,8 @@ const Header = z.strictObject({
 });
 
 /** Two trainings with the same settings are one training. */
-export interface TrainingSettings {
-  readonly seed: number;
+export interface TrainingSettings extends TrainingSchedule {
   readonly services: number;
-  readonly batch: number;
-  readonly steps: number;
 }
 
 const arraysOf = ({ adam, averaged, values }: ProfileTraining): Float32Array[] => [

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { measureCross } from "../../bench/profile/cross.ts";
 import type { CrossRow } from "../../bench/profile/cross.ts";
-import { rankCorrelation } from "../../bench/profile/rank-correlation.ts";
+import { rankCorrelation } from "../../bench/statistics.ts";
 
 /** A place whose p95 is off by so much by each model. */
 const rowOf = (truth: number, curve: number, network: number, isKnee = false): CrossRow => ({

@@ -41,10 +41,10 @@ export const emptyPlace = (): PlaceInputs => ({
 });
 
 /** ln use of a limit that is not there. */
-const UNLIMITED = -6;
+export const UNLIMITED = -6;
 /** Loads and sizes this far from the usual, as ln, are one. */
 const FARTHEST = 5;
-const CURVE = 2;
+export const CURVE = 2;
 const MEMORY = CURVE + CURVES;
 const INTERFERENCE = MEMORY + 2;
 /** Working set over the limit from which a lack of memory is felt, and how sharply. */

@@ -1,6 +1,8 @@
 /** Quantiles of ln self-time p95 that the network answers. */
 export const QUANTILES = [0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95] as const;
 export const MEDIAN = 3;
+/** Places of the quantiles that hold the middle 80 %. */
+export const MIDDLE_80 = [1, 5] as const;
 
 /** Numbers that a window is, and a place in the head; see window-inputs.ts and place-inputs.ts. */
 export const WINDOW_INPUTS = 61;

@@ -64,8 +64,8 @@ export interface WindowLogs {
   readonly demand: number;
 }
 
-/** Calls from which a p95 is one. */
-const LEAST_CALLS = 20;
+/** Calls from which a p95 says something. */
+export const LEAST_CALLS = 20;
 
 export function logsOf({ calls = 0, ...seen }: ProfileObservation): WindowLogs {
   const hasLoad = (seen.loadPerContainer ?? 0) > LEAST_LOAD;

@@ -11,7 +11,6 @@ import { seededRng } from "@tradewind/core/values/rng.ts";
 import { configure } from "@tradewind/simulator/command/train-profile.ts";
 import { startEngine } from "@tradewind/simulator/teacher/td3/engine.ts";
 import type { Tensors } from "@tradewind/simulator/teacher/td3/engine.ts";
-import { emptyRings } from "@tradewind/simulator/training/container.ts";
 import { ServiceCourse } from "@tradewind/simulator/training/course.ts";
 import { lessonBatch, quantilesOf, weightTensors } from "@tradewind/simulator/training/graph.ts";
 import {
@@ -66,7 +65,7 @@ describe("the training of the latency network", () => {
     const seed = 12;
     const lesson = drawLesson(seed);
     const rng = seededRng(seed);
-    const course = new ServiceCourse(drawPlan(rng), seed, emptyRings());
+    const course = new ServiceCourse(drawPlan(rng), seed);
     const windows = Array.from({ length: WINDOWS }, () => course.next());
     const said = tensors.tidy(() =>
       quantilesOf(

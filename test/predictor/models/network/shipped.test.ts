@@ -6,7 +6,6 @@ import { emptyNetworkAnswer } from "@tradewind/predictor/models/network/head.ts"
 import { MEDIAN } from "@tradewind/predictor/models/network/shape.ts";
 import { SHIPPED_NETWORK } from "@tradewind/predictor/models/network/shipped-network.ts";
 import { shippedNetwork } from "@tradewind/predictor/models/network/shipped.ts";
-import { emptyRings } from "@tradewind/simulator/training/container.ts";
 import { ServiceCourse } from "@tradewind/simulator/training/course.ts";
 import { drawPlan } from "@tradewind/simulator/training/prior.ts";
 
@@ -25,7 +24,7 @@ it("says better than the queueing curve what becomes of services that it never s
   const errors = { network: 0, curve: 0 };
   for (let seed = 777_000_001; seed <= 777_000_024; seed += 1) {
     const rng = seededRng(seed);
-    const course = new ServiceCourse(drawPlan(rng), seed, emptyRings());
+    const course = new ServiceCourse(drawPlan(rng), seed);
     let state = network.empty();
     let { moment: now, window } = course.next();
     for (let i = 0; i < 24; i += 1) {

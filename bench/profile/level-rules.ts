@@ -1,4 +1,6 @@
-/** What of a window the rules see: logarithms of the load of a container and of the p95 of the self time. */
+import { median } from "@tradewind/core/values/statistics.ts";
+
+/** What the rules see of a window: logarithms of the load of a container and of the p95 of the self time. */
 export interface LevelPoint {
   readonly load: number;
   readonly time: number;
@@ -19,19 +21,17 @@ const LINE_KEPT = 0.98;
 /** Weight of the belief that load does nothing, in windows whose load is off by e. */
 const FLATNESS = 1;
 
-/** ln p95 by each rule; NaN before the first window. @param points oldest first @internal */
+/** ln p95 by each rule; NaN before the first window. @param points oldest first */
 export function askRules(points: readonly LevelPoint[], load: number): Record<Rule, number> {
   const recent = points.slice(-LOOKED_BACK);
   const last = recent.at(-1)?.time ?? Number.NaN;
-  const median = middleOf(recent.slice(-MEDIAN_WINDOWS).map(({ time }) => time));
-  return { lastValue: last, median, kernel: kernelOf(recent, load, median), logLinear: lineOf(recent, load) };
-}
-
-function middleOf(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  const half = sorted.length >> 1;
-  const upper = sorted[half] ?? Number.NaN;
-  return sorted.length % 2 === 1 ? upper : (upper + (sorted[half - 1] ?? upper)) / 2;
+  const middle = median(recent.slice(-MEDIAN_WINDOWS).map(({ time }) => time));
+  return {
+    lastValue: last,
+    median: middle,
+    kernel: kernelOf(recent, load, middle),
+    logLinear: lineOf(recent, load),
+  };
 }
 
 /** Mean of windows at about this load. */

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { seededRng, standardNormal } from "@tradewind/core/values/rng.ts";
-import { LevelMixture } from "@tradewind/predictor/models/level/level-mixture.ts";
-import { askRules, LOOKED_BACK } from "@tradewind/predictor/models/level/rules.ts";
-import type { LevelPoint } from "@tradewind/predictor/models/level/rules.ts";
+import { LevelMixture } from "../../bench/profile/level-mixture.ts";
+import { askRules, LOOKED_BACK } from "../../bench/profile/level-rules.ts";
+import type { LevelPoint } from "../../bench/profile/level-rules.ts";
 
 /** Windows in which the p95 follows the load by a power, with some noise. */
 function windows(count: number, power: number, noise: number, seed: number): LevelPoint[] {

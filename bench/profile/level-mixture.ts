@@ -1,13 +1,12 @@
-/** What is left of an error after the next one. */
+/** Weight of an error over that of the next one. */
 const KEPT = 0.93;
-/** A forecast whose recent error is larger than the least by this share of it, and no less than {@link LEAST_APART}, weighs e times less. */
+/** A forecast weighs e times less when its recent error exceeds the least one by this share of that and {@link LEAST_APART}. */
 const APART = 0.12;
 const LEAST_APART = 0.004;
 
 /**
- * Weights of forecasts of one number by their recent errors: they follow within a dozen windows when another becomes the best one. What
- * is made of them is the weighted median, so that one that is far off moves nothing.
- * @internal
+ * Weights forecasts of one number by their recent errors, and follows within a dozen windows when another one becomes the best. It
+ * answers with the weighted median, which one far forecast does not move.
  */
 export class LevelMixture {
   private readonly errors: number[];
@@ -28,7 +27,7 @@ export class LevelMixture {
     return raised.map((each) => each / sum);
   }
 
-  /** @param forecasts finite, one for each */
+  /** @param forecasts finite */
   mix(forecasts: readonly number[]): number {
     const { weights } = this;
     const order = forecasts
@@ -42,7 +41,7 @@ export class LevelMixture {
     return forecasts[order.at(-1) as number] as number;
   }
 
-  /** Takes up what came. @param forecasts those that were made of it */
+  /** @param forecasts those that were made of `actual` */
   learn(forecasts: readonly number[], actual: number): void {
     this.weight = KEPT * this.weight + 1;
     for (const [i, each] of forecasts.entries())
