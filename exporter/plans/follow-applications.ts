@@ -32,9 +32,12 @@ export function followApplications(
     log,
     lookup,
     onList: async (applications, hasAnswer, only) => {
-      await plans.follow(applications, hasAnswer, only);
-      const several = servedApplications(plans);
-      if (several !== undefined) onApplications(several);
+      const tell = (): void => {
+        const several = servedApplications(plans);
+        if (several !== undefined) onApplications(several);
+      };
+      await plans.follow(applications, hasAnswer, only, tell);
+      tell();
     },
   });
 }

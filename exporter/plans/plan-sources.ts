@@ -77,14 +77,21 @@ export class PlanSources {
   /**
    * Goes on with these applications: asks for the plans of those that came, and no more for those that are gone.
    * @param only how the only application stands; undefined while no predictor says, and then what was said last counts
+   * @param onKnown called once the list counts, before anything of those that are gone is forgotten
    */
-  async follow(applications: KnownApplications, hasAnswer: boolean, only?: ApplicationState): Promise<void> {
+  async follow(
+    applications: KnownApplications,
+    hasAnswer: boolean,
+    only?: ApplicationState,
+    onKnown?: () => void,
+  ): Promise<void> {
     this.#hasAnswer = hasAnswer;
     this.#onlyState = only ?? this.#onlyState;
     // Predictors that were restarted know of none for a moment: what was several stays several.
     if (applications === undefined) return;
     const before = this.#several ?? [];
     this.#several = applications;
+    onKnown?.();
     const single = this.#only;
     this.#only = undefined;
     await single?.stop();

@@ -116,7 +116,7 @@ async function lessonsOf({ seed, services, state }: Flags, progress: Progress): 
 }
 
 /** Whole lessons of a file. */
-function lessonsIn(bytes = Buffer.alloc(0)): Float32Array[] {
+function lessonsIn(bytes: Buffer = Buffer.alloc(0)): Float32Array[] {
   return Array.from({ length: Math.floor(bytes.length / LESSON_BYTES) }, (_, i) => {
     const lesson = new Float32Array(LESSON);
     Buffer.from(lesson.buffer).set(bytes.subarray(i * LESSON_BYTES, (i + 1) * LESSON_BYTES));

