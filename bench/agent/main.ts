@@ -6,7 +6,7 @@ import { delimiter, join } from "node:path";
 import { seededRng } from "@tradewind/core/values/rng.ts";
 import { choosePort } from "@tradewind/local/supervise/ports.ts";
 import type { Benchmark, BenchmarkOptions } from "../benchmark.ts";
-import { compileAgent } from "./compile.ts";
+import { compileImage } from "../stage/compile.ts";
 import { asInImage, ROOT } from "../stage/image.ts";
 import { cpuSecondsOf, peakBytesOf, RealProcess } from "../stage/process.ts";
 import { buckets, quantileBetween } from "./cost.ts";
@@ -115,7 +115,7 @@ async function run({ seed, quick, progress }: BenchmarkOptions): Promise<Record<
   const scratch = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "tradewind-bench-"));
   // A short path, as the image's /app is: with longer ones Node.js touches 2 MB more of its binary.
   const compiled = join(tmpdir(), `tw${process.pid % 1000}`);
-  const folder = compileAgent(ROOT, compiled);
+  const folder = compileImage("agent", ROOT, compiled);
   const node = new SyntheticNode(
     scratch,
     { pods: PODS, containersPerPod: CONTAINERS_PER_POD },

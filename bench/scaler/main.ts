@@ -8,6 +8,8 @@ import { APPLICATION_LIST_SCHEMA } from "@tradewind/core/contract/application-li
 import type { ApplicationList } from "@tradewind/core/contract/application-list.ts";
 import { describeError } from "@tradewind/core/values/errors.ts";
 import type { Benchmark, BenchmarkOptions } from "../benchmark.ts";
+import { compileImage } from "../stage/compile.ts";
+import { ROOT } from "../stage/image.ts";
 import { NAMESPACE, planFor } from "./plan.ts";
 import { hasDecided, load, scrape, startScaler } from "./scaler-process.ts";
 import type { LoadResult } from "./scaler-process.ts";
@@ -41,7 +43,9 @@ async function run({ seed, quick, progress }: BenchmarkOptions): Promise<Record<
   undo.defer(() => rm(state, { recursive: true, force: true }));
   const predictor = await servePlans(seed);
   undo.defer(predictor.stop);
-  const scaler = await startScaler(predictor.url, state);
+  progress("scaler: compiled as its image is");
+  const compiled = compileImage("exporter", ROOT, join(state, "compiled"));
+  const scaler = await startScaler(compiled, predictor.url, join(state, "kept"));
   undo.defer(async () => scaler.kill("SIGTERM"));
   await hasDecided(scaler, OBJECTS);
   const scrapes = setInterval(() => {

@@ -19,12 +19,15 @@ export type LoadResult = z.infer<typeof LoadResult>;
 /** Cores: the one client of the benchmark stands for all of a cluster, and takes what it can get. */
 const SENDER_WORK = "8";
 
-/** A scaler as its image starts it, beside this predictor. */
-export async function startScaler(predictor: string, state: string): Promise<RealProcess> {
+/**
+ * A scaler as its image starts it, beside this predictor.
+ * @param compiled folder of {@link compileImage}
+ */
+export async function startScaler(compiled: string, predictor: string, state: string): Promise<RealProcess> {
   const listen = ["--listen", "127.0.0.1:0", "--grpc-listen", "127.0.0.1:0"];
   const limits = ["--max-sender-work", SENDER_WORK, "--log-level", "warn"];
   const args = [...listen, "--predictor", predictor, "--state", state, ...limits];
-  return RealProcess.start("exporter", args, { ...asInImage("exporter"), isTied: false });
+  return RealProcess.start("exporter", args, { ...asInImage("exporter", compiled), isTied: false });
 }
 
 export const scrape = async ({ addresses }: RealProcess): Promise<string> =>

@@ -21,7 +21,7 @@ export class DecisionBook {
   /** The last replaced decisions by id, oldest first. */
   readonly #recent = new Map<string, string>();
 
-  constructor(limits: BookLimits = { recent: 1_000, history: 5_000, historyPerService: 20 }) {
+  constructor(limits: BookLimits = { recent: 1_000, history: 2_000, historyPerService: 20 }) {
     this.#limits = limits;
     this.#changes = new ChangeHistory(limits);
   }

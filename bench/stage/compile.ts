@@ -1,15 +1,28 @@
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  globSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 
-const ROOMS = ["core", "agent", "cli"] as const;
+/** What the image of a process holds beside its own workspace. */
+const SHARED = { agent: ["core", "cli"], exporter: ["core", "kubernetes", "cli"] } as const;
+/** Read while it runs, as bin/build.ts copies them. */
+const ASSETS = "**/*.{json,proto,html,css,svg,txt,csv}";
 
 /**
- * Compiles the agent as an image does, so that what is measured is the process people run: the same tree of plain
+ * Compiles a process as its image does, so that what is measured is the process people run: the same tree of plain
  * JavaScript, without type stripping.
  * @returns the folder of the compiled tree
  */
-export function compileAgent(root: string, target: string): string {
+export function compileImage(name: keyof typeof SHARED, root: string, target: string): string {
+  const rooms = [...SHARED[name], name];
   rmSync(target, { recursive: true, force: true });
   mkdirSync(join(target, "node_modules", "@tradewind"), { recursive: true });
   const config = join(target, "tsconfig.json");
@@ -18,7 +31,7 @@ export function compileAgent(root: string, target: string): string {
     JSON.stringify({
       extends: join(root, "tsconfig.build.json"),
       compilerOptions: { outDir: target, rootDir: root, noCheck: true, sourceMap: false, types: [] },
-      include: [...ROOMS.map((room) => join(root, room)), join(root, "package.json")],
+      include: [...rooms.map((room) => join(root, room)), join(root, "package.json")],
       exclude: ["**/node_modules"],
     }),
   );
@@ -26,7 +39,13 @@ export function compileAgent(root: string, target: string): string {
     cwd: root,
     stdio: ["ignore", 2, 2],
   });
-  for (const room of ROOMS) {
+  for (const room of rooms) {
+    for (const asset of globSync([ASSETS, "serve/web/console/*.js"], {
+      cwd: join(root, room),
+      exclude: ["node_modules/**"],
+    })) {
+      cpSync(join(root, room, asset), join(target, room, asset));
+    }
     const manifest = JSON.parse(readFileSync(join(root, room, "package.json"), "utf8")) as Record<
       string,
       unknown
