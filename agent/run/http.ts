@@ -23,7 +23,7 @@ export interface HttpOptions {
 /** The predictors, a Prometheus and a person. */
 const CONNECTIONS: ConnectionLimits = { maxConnections: 64, maxPerAddress: 24, firstRequestMs: 10_000 };
 
-/** Serves `/metrics`, `/v1/snapshot`, `/healthz` and `/readyz`. Only GET and HEAD; bodies are refused. */
+/** Serves `/metrics`, `/v1/snapshot`, `/openapi.json`, `/healthz` and `/readyz`. Only GET and HEAD; bodies are refused. */
 export class HttpSide {
   readonly #server: Server;
   readonly #exposed: Exposed;
@@ -80,6 +80,10 @@ export class HttpSide {
       }
       case "/v1/snapshot":
         return this.#snapshot(request, response);
+      case "/openapi.json": {
+        const { DESCRIPTION } = await import("./described.ts");
+        return this.#stream(request, response, "application/json", [DESCRIPTION]);
+      }
       case "/healthz":
         return answerText(request, response, 200, "ok");
       case "/readyz":
@@ -90,7 +94,12 @@ export class HttpSide {
           this.#exposed.notReady() ?? "ok",
         );
       default:
-        return answerText(request, response, 404, "there are /metrics, /v1/snapshot, /healthz and /readyz");
+        return answerText(
+          request,
+          response,
+          404,
+          "there are /metrics, /v1/snapshot, /openapi.json, /healthz and /readyz",
+        );
     }
   }
 

@@ -5,6 +5,7 @@ import type { SenderWork } from "@tradewind/core/net/sender-work.ts";
 import { addressOf, cannotListen, createHttpServer } from "@tradewind/core/net/http-server.ts";
 import { APPLICATION_LIST_SCHEMA } from "@tradewind/core/contract/application-list.ts";
 import type { ApplicationList } from "@tradewind/core/contract/application-list.ts";
+import { Description, OPENAPI_PATH } from "@tradewind/core/net/openapi.ts";
 import { WhatIfRequest } from "@tradewind/core/contract/what-if.ts";
 import { bodyProblem } from "@tradewind/core/values/json-limits.ts";
 import type { Logger } from "@tradewind/core/process/log.ts";
@@ -20,6 +21,7 @@ import { addAccuracy } from "./accuracy.ts";
 import { addApplicationRoutes } from "./application-routes.ts";
 import { chosen } from "./asked.ts";
 import type { Asked } from "./asked.ts";
+import { DESCRIBED } from "./described.ts";
 import { addProposals } from "./proposals.ts";
 import { fail, sendText } from "./replies.ts";
 
@@ -95,7 +97,10 @@ export async function startApi(options: ApiOptions): Promise<Api> {
   server.setNotFoundHandler(async (_request, reply) =>
     fail(reply, 404, "not-found", "there is nothing here"),
   );
+  const description = new Description(DESCRIBED);
+  server.addHook("onRoute", (route) => description.hear(route));
   addRoutes(server, options);
+  server.get(OPENAPI_PATH, async (_request, reply) => sendText(reply, description.text(), ""));
   const listen = parseListen(options.listen);
   try {
     await server.listen(listen);

@@ -14,11 +14,13 @@ import { createLog } from "@tradewind/core/process/log.ts";
 import type { Running } from "@tradewind/core/process/running.ts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { PredictorOptionsInput } from "@tradewind/predictor/run/process/options.ts";
+import { DESCRIBED_ROUTES } from "@tradewind/predictor/api/described.ts";
 import { PolicyInputs } from "@tradewind/predictor/decide/inputs.ts";
 import { replay } from "@tradewind/predictor/decide/replay.ts";
 import { startPredictor } from "@tradewind/predictor/predictor.ts";
 import { HISTORY_FILE } from "@tradewind/predictor/store/history-file.ts";
 import { SqliteStore } from "@tradewind/predictor/store/sqlite-store.ts";
+import { describedAnswers } from "../described-answers.ts";
 import { freePort } from "../free-port.ts";
 import { installed } from "../installed.ts";
 import { waitUntil } from "../wait-until.ts";
@@ -194,6 +196,17 @@ describe("a predictor with slow requests, an agent and workloads", () => {
     await nextPlan(running, ({ policy }) => policy === "queue");
     const text = await (await get(running, "/metrics")).text();
     expect(faultsOf(text)).toBe("");
+  });
+
+  it("describes all its routes, and answers as it describes", async () => {
+    await nextPlan(running, ({ policy }) => policy === "queue");
+    expect(await describedAnswers(running.addresses["http"]!, DESCRIBED_ROUTES)).toEqual(
+      expect.arrayContaining([
+        ...["/v1/applications", "/v1/plan", "/v1/plan/header", "/v1/windows", "/v1/measured", "/v1/routes"],
+        ...["/v1/course", "/v1/incidents", "/v1/context", "/v1/patterns", "/v1/explain", "/v1/accuracy"],
+        ...["/v1/transcripts", "/v1/decisions", "/v1/inputs", "/v1/proposals", "/metrics", "/healthz"],
+      ]),
+    );
   });
 
   it("refuses what it does not know, in words", async () => {

@@ -13,9 +13,11 @@ import { bodyProblem } from "@tradewind/core/values/json-limits.ts";
 import type { Logger } from "@tradewind/core/process/log.ts";
 import type { ReloadingTls } from "@tradewind/core/net/reloading-tls.ts";
 import type { DecisionRecord, RecommendationList } from "@tradewind/core/contract/recommendation.ts";
+import { Description, OPENAPI_PATH } from "@tradewind/core/net/openapi.ts";
 import { setChanges } from "./approval.ts";
 import type { ChangesPort } from "./approval.ts";
 import { plain } from "@tradewind/core/terminal/style.ts";
+import { DESCRIBED } from "./described.ts";
 import { replayed } from "./replayed.ts";
 import { FILES, loadConsole } from "../web/assets.ts";
 import type { Asset } from "../web/assets.ts";
@@ -109,6 +111,8 @@ export async function serveApi(
     if (tooMuch === undefined) void parseJson(request, body, done);
     else done(tooMuch);
   });
+  const description = new Description(DESCRIBED);
+  server.addHook("onRoute", (route) => description.hear(route));
   answerKnocks(server, surroundings);
   setErrors(server, surroundings.log);
   setHealth(server, surroundings, () => draining);
@@ -118,6 +122,7 @@ export async function serveApi(
   setQuestions(server, surroundings.ask);
   setStream(server, surroundings.watched);
   setConsole(server);
+  server.get(OPENAPI_PATH, BY_NAMESPACE, async (_request, reply) => sendJson(reply, description.text()));
   try {
     await server.listen(listen);
   } catch (error) {
@@ -252,7 +257,7 @@ function setErrors(server: FastifyInstance, log: Logger): void {
     problem(reply, 404, "not-found", [
       "there are / /metrics /v1/recommendations /v1/stream /v1/decisions/{id} /v1/decisions/{id}/replay",
       "/v1/decisions?namespace=&service= /v1/events /v1/changes /v1/calendars /v1/backtest /v1/what-if /v1/explain",
-      "/v1/incidents /v1/measured /v1/routes /v1/course /v1/forecast /v1/sensitivities /healthz /readyz",
+      "/v1/incidents /v1/measured /v1/routes /v1/course /v1/forecast /v1/sensitivities /openapi.json /healthz /readyz",
     ]),
   );
   server.setErrorHandler(async (error: unknown, _request, reply) => {

@@ -64,6 +64,26 @@ describe("/metrics", () => {
   });
 });
 
+test("/openapi.json describes what is served, down to the answers of a snapshot", async () => {
+  const described = (await (await fetch(`${url}/openapi.json`)).json()) as { paths: Record<string, unknown> };
+  expect(Object.keys(described.paths)).toEqual([
+    "/metrics",
+    "/v1/snapshot",
+    "/healthz",
+    "/readyz",
+    "/openapi.json",
+  ]);
+  expect(described.paths["/v1/snapshot"]).toMatchObject({
+    get: {
+      responses: {
+        200: {
+          content: { "application/json": { schema: { properties: { containers: { type: "array" } } } } },
+        },
+      },
+    },
+  });
+});
+
 describe("containers that come and go", () => {
   const id = "e".repeat(64);
   const folder = `cgroup${V2.containers[0]!.path.replace(/[^/]+$/, "")}cri-containerd-${id}.scope`;

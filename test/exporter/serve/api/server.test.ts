@@ -4,8 +4,10 @@ import { describe, expect, it } from "vitest";
 import { APPLICATION_LIST_SCHEMA } from "@tradewind/core/contract/application-list.ts";
 import type { ApplicationList } from "@tradewind/core/contract/application-list.ts";
 import { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
+import { DESCRIBED_ROUTES } from "@tradewind/exporter/serve/api/described.ts";
 import { replay } from "@tradewind/exporter/decide/guard/guard.ts";
 import { startExporter } from "@tradewind/exporter/exporter.ts";
+import { describedAnswers } from "../../../described-answers.ts";
 import { installed } from "../../../installed.ts";
 import { answering } from "../../fake-predictor.ts";
 import { runningExporter } from "../../running-exporter.ts";
@@ -16,6 +18,14 @@ const AT_MOST_20 = { limits: { maxReplicas: 20, growReplicas: 100, shrinkRatio: 
 const promtool = installed("promtool");
 
 describe("the HTTP side", () => {
+  it("describes all its routes, and answers as it describes", async () => {
+    const exporter = await runningExporter(planOf([wishOf()]));
+    const isOwn = ({ summary }: { summary: string }): boolean => !summary.endsWith("Asked of the predictor.");
+    const answered = await describedAnswers(exporter.http, DESCRIBED_ROUTES, isOwn);
+    for (const path of ["/v1/recommendations", "/v1/events", "/v1/changes", "/v1/calendars", "/readyz", "/"])
+      expect(answered).toContain(path);
+  });
+
   it("shows every recommendation with its age, its reason and who decided", async () => {
     const share = { code: "queue-share", queueRatio: 0.6 };
     const wish = wishOf({ allocation: { replicas: 30 }, reason: "60 % of the queue", reasons: [share] });
