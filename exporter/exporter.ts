@@ -52,6 +52,7 @@ import { registerProcess } from "./serve/prometheus/process.ts";
 import { registerApplication, serviceSeries } from "./serve/prometheus/recommendations.ts";
 import { Recommender } from "./decide/recommender.ts";
 import { lookAt, Regret } from "./decide/regret.ts";
+import { OverrideExchanger } from "./plans/exchange-overrides.ts";
 import type { KnownApplication } from "./plans/application-poll.ts";
 import { followApplications } from "./plans/follow-applications.ts";
 import { makeFetcher } from "./plans/make-fetcher.ts";
@@ -305,7 +306,7 @@ async function prepareDecisions(setting: Setting, scaler: ScalerThread): Promise
   const planTimes = new Map<string, PlanTime>();
   const plans: PlanSources = new PlanSources({
     open: (place) =>
-      planSource(setting, scaler, place, async (plan, fetcher) => {
+      planSource({ setting, scaler, place, overrides }, async (plan, fetcher) => {
         const { header, madeMs } = plan;
         const { application: name, namespace, plannedAtMs } = header;
         planTimes.set(applicationKey({ name, namespace }), { plannedAtMs, madeMs });
@@ -345,21 +346,40 @@ function withMode(
   };
 }
 
+interface PlanSourceParts {
+  readonly setting: Setting;
+  readonly scaler: ScalerThread;
+  readonly place: KnownApplication | undefined;
+  readonly overrides: Overrides;
+}
+
 function planSource(
-  { clock, edges, log, metrics, options }: Setting,
-  scaler: ScalerThread,
-  place: KnownApplication | undefined,
+  { overrides, place, scaler, setting }: PlanSourceParts,
   onPlan: (plan: FetchedPlan, fetcher: PlanFetcher) => Promise<void>,
 ): PlanSource {
+  const { clock, edges, log, metrics, options } = setting;
   const onRefused = (code: string): void => metrics.planRefused(code);
   const fetcher = makeFetcher(options, { clock, log, lookup: edges.lookup, onRefused }, place);
   const wallClock = new SteppedClock(edges.clock ?? systemClock, 0);
+  const exchanger = new OverrideExchanger({
+    fetcher,
+    said: () => {
+      const { application, namespace } = plans.status.plan ?? {};
+      return application === undefined || namespace === undefined
+        ? undefined
+        : overrides.saidOf({ application, namespace });
+    },
+    onHeard: async (heard) => overrides.adopt(heard),
+    clock,
+    log,
+  });
   const plans: PlanSource = new PlanSource(
     fetcher,
     {
       onPlan: async (plan) => onPlan(plan, fetcher),
       onPoll: (result) => {
         metrics.polled(result);
+        void exchanger.look();
         metrics.clockStepped(wallClock.look());
         if (place === undefined) scaler.setPredictorProblem(plans.status.problem);
       },

@@ -99,6 +99,20 @@ export const OverrideList = z.object({
 export type OverrideList = z.infer<typeof OverrideList>;
 export type ListedOverride = OverrideList["overrides"][number];
 
+/** What a service is kept at while plans are made around it. */
+export const FixedService = z.strictObject({ service: ServiceName, kind: z.enum(OVERRIDE_KINDS), ...Sizes });
+export type FixedService = z.infer<typeof FixedService>;
+
+/**
+ * `POST /v1/overrides` of a predictor: what a scaler knows of, and what counts for each service of the application. The answer has what all
+ * scalers know of.
+ */
+export const OverrideExchange = z.strictObject({
+  overrides: z.array(Override).max(2 * MOST_OVERRIDES),
+  services: z.array(FixedService).max(10_000),
+});
+export type OverrideExchange = z.infer<typeof OverrideExchange>;
+
 /** `shop/checkout`, `application shop/hotel`, `everything`. */
 export function targetText({ application, namespace, service }: OverrideTarget): string {
   if (service !== undefined) return namespace === undefined ? service : `${namespace}/${service}`;

@@ -1,5 +1,5 @@
 import type { AuditEvent } from "@tradewind/core/contract/audit.ts";
-import type { Override, OverrideTarget } from "@tradewind/core/contract/override.ts";
+import type { Override, OverrideExchange, OverrideTarget } from "@tradewind/core/contract/override.ts";
 import type { Clock } from "@tradewind/core/process/clock.ts";
 import type { Logger } from "@tradewind/core/process/log.ts";
 import { Turns } from "@tradewind/core/process/turns.ts";
@@ -97,6 +97,28 @@ export class Overrides {
     const override = inForce(this.#all, place);
     const endsMs = override && this.#endsMs.get(override.id);
     return endsMs === undefined ? undefined : { override: override!, endsMs };
+  }
+
+  /** What predictors of an application are told of it: what there is, and what counts for each service. */
+  saidOf({ application, namespace }: Pick<ServicePlace, "application" | "namespace">): OverrideExchange {
+    const own = this.list().filter(({ target }) =>
+      covers({ ...target, service: undefined }, { application, namespace, service: "" }),
+    );
+    const services = this.#endsMs.size === 0 ? [] : this.#edges.services();
+    return {
+      overrides: own.map((each) => ({
+        ...each,
+        kept: each.kept.filter((kept) => kept.namespace === namespace),
+      })),
+      services: services
+        .filter((each) => each.application === application && each.namespace === namespace)
+        .flatMap((each) => {
+          const found = this.of(each);
+          if (found === undefined) return [];
+          const { cpuCores, kind, memoryBytes, replicas } = asRead(found.override, each, 0);
+          return [{ service: each.service, kind, replicas, cpuCores, memoryBytes }];
+        }),
+    };
   }
 
   /** @throws TradewindError as the rules do, and `state-unwritable`; nothing has then changed */

@@ -67,16 +67,25 @@ export const overridesOf = async (http: string): Promise<ListedOverride[]> =>
   OverrideList.parse(await (await ask(http, "/v1/overrides")).json()).overrides;
 
 /** What KEDA is answered of a service; undefined where it is answered nothing. */
-export async function answered(client: WireClient, service: string): Promise<number | undefined> {
-  const ref = { name: service, namespace: "shop", metadata: { service } };
+export async function answered(
+  client: WireClient,
+  service: string,
+  namespace = "shop",
+): Promise<number | undefined> {
+  const ref = { name: service, namespace, metadata: { service } };
   const metrics = await client.metrics(ref, "recommended-replicas").catch(() => []);
   return metrics[0]?.int;
 }
 
 /** Waits no longer than an override may take. */
-export const answers = async (client: WireClient, service: string, replicas: number): Promise<number> =>
+export const answers = async (
+  client: WireClient,
+  service: string,
+  replicas: number,
+  namespace = "shop",
+): Promise<number> =>
   until(
     `${replicas} replicas of ${service}`,
-    async () => ((await answered(client, service)) === replicas ? replicas : undefined),
+    async () => ((await answered(client, service, namespace)) === replicas ? replicas : undefined),
     MOST_MS,
   );

@@ -11,7 +11,7 @@ import { exporterProcess } from "../../exporter-process.ts";
 import { fakePredictor } from "../../fake-predictor.ts";
 import { runningExporter } from "../../running-exporter.ts";
 import type { TestExporter } from "../../running-exporter.ts";
-import { application, cluster } from "../../controller/scene/shop-cluster.ts";
+import { cluster, statusOf } from "../../controller/scene/shop-cluster.ts";
 import { until } from "../../until.ts";
 import { answered, answers, ask, keptPlaces, order, overridesOf, planned, tokenOf } from "./overriding.ts";
 
@@ -289,16 +289,22 @@ const BY_ANNOTATION = (kind: object): Record<string, string> => ({
   }),
 });
 
+const ACTING = {
+  metadata: { name: "hotel", namespace: "shop" },
+  spec: { entry: "search", objective: { milliseconds: 200 }, mode: "act" },
+};
+
 const IN_A_CLUSTER: readonly Scenario[] = [
   {
     title: "an annotation of the Application, which a GitOps controller takes back: it stays until its end",
     run: async () => {
       const { exporter, fake } = await cluster(["status", "events"]);
-      fake.put(RESOURCES.applications, { ...application, spec: { ...application.spec, mode: "act" } });
+      fake.put(RESOURCES.applications, ACTING);
       const { client, http, predictor } = await exporter(planned(5), "scaler-0", {
         application: "crd:shop/hotel",
       });
       await answers(client, "search", 5);
+      await until("the leader's first look", () => statusOf(fake)?.services[0]?.workload !== undefined);
       const annotate = (annotations: Record<string, string>): void => {
         const { metadata, spec } = fake.find(RESOURCES.applications, "shop", "hotel")!;
         fake.put(RESOURCES.applications, { metadata: { ...metadata, annotations }, spec });
@@ -321,8 +327,8 @@ const IN_A_CLUSTER: readonly Scenario[] = [
     run: async () => {
       const { exporter, fake } = await cluster(["status"]);
       const { httpTokenFile, state } = keptPlaces();
-      const spec = { ...application.spec, mode: "act", services: { search: { maxReplicas: 20 } } };
-      fake.put(RESOURCES.applications, { ...application, spec });
+      const spec = { ...ACTING.spec, services: { search: { maxReplicas: 20 } } };
+      fake.put(RESOURCES.applications, { ...ACTING, spec });
       const { client, http, predictor } = await exporter(undefined, "scaler-0", {
         application: "crd:shop/hotel",
         httpTokenFile,
@@ -332,7 +338,7 @@ const IN_A_CLUSTER: readonly Scenario[] = [
       await answers(client, "search", 5);
       await order(http, { kind: "hold", name: "search", replicas: "8" });
       await answers(client, "search", 8);
-      fake.put(RESOURCES.applications, { ...application, spec: { ...application.spec, mode: "act" } });
+      fake.put(RESOURCES.applications, ACTING);
       predictor.serve(planned(9, 6));
       await answers(client, "pay", 6);
       expect(await answered(client, "search")).toBe(8);
@@ -342,7 +348,7 @@ const IN_A_CLUSTER: readonly Scenario[] = [
     title: "a change of the leader: the one that is left answers and writes by it",
     run: async () => {
       const { exporter, fake } = await cluster(["status", "vpa"]);
-      fake.put(RESOURCES.applications, { ...application, spec: { ...application.spec, mode: "act" } });
+      fake.put(RESOURCES.applications, ACTING);
       const start = async (identity: string): Promise<TestExporter> => {
         const started = await exporter(undefined, identity, {
           application: "crd:shop/hotel",
