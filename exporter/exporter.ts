@@ -269,6 +269,7 @@ async function prepareDecisions(setting: Setting, scaler: ScalerThread): Promise
     services: () => knownServices(book),
     onChange: async () => recommender.reconsider(),
     onEvents: (events) => void journal.append(events),
+    onOrder: ({ ended, kind }) => metrics.overrideChanged(kind, ended?.how ?? "begun"),
   });
   const recommender: Recommender = new Recommender(
     book,
@@ -412,7 +413,7 @@ async function openPorts(
   if (door.hasDefaultToken()) {
     log.warn(
       { tokenFile },
-      "a token without a name reads and approves, whoever shows it; see docs/kubernetes.md#tokens-with-names",
+      "a token without a name reads, approves and overrides, whoever shows it; see docs/kubernetes.md#tokens-with-names",
     );
   }
   const calendars = new CalendarLists();
@@ -440,7 +441,7 @@ async function openPorts(
     },
     watched: {
       header: () => recommendationHeader(statuses(), clock, plans.hasAnswer),
-      revision: () => recommender.book.changesRevision,
+      revision: () => recommender.book.changesRevision + overrides.revision,
       expired: () => recommender.expired(monotonicMs()),
     },
     ask: async (place, question) => plans.ask(place, question),

@@ -37,6 +37,8 @@ export interface OverridesEdges {
   /** Resolves once KEDA is answered by what is in force now. */
   readonly onChange: () => Promise<void>;
   readonly onEvents: (events: readonly AuditEvent[]) => void;
+  /** Hears of each that began or ended. */
+  readonly onOrder: (override: Override) => void;
 }
 
 /** Who orders. */
@@ -59,6 +61,7 @@ export class Overrides {
   /** On our monotonic clock, by id. */
   readonly #endsMs = new Map<string, number>();
   #problem: string | undefined;
+  #revision = 0;
 
   constructor(edges: OverridesEdges) {
     this.#edges = edges;
@@ -67,6 +70,11 @@ export class Overrides {
   /** Why what is ordered cannot be kept. */
   get problem(): string | undefined {
     return this.#problem;
+  }
+
+  /** Rises with every change. */
+  get revision(): number {
+    return this.#revision;
   }
 
   /** Takes what the process before kept. */
@@ -206,6 +214,7 @@ export class Overrides {
     const before = new Map(this.#all.map((each) => [each.id, each]));
     this.#put(after);
     const changed = after.filter((each) => before.get(each.id)?.ended !== each.ended || !before.has(each.id));
+    for (const each of changed) this.#edges.onOrder(each);
     this.#edges.onEvents(changed.flatMap((each) => this.#eventsOf(each)));
     await this.#edges.onChange();
   }
@@ -214,6 +223,7 @@ export class Overrides {
     const { clock } = this.#edges;
     const [nowMs, monotonicMs] = [clock.nowMs(), clock.monotonicMs()];
     this.#all = after;
+    this.#revision += 1;
     const open = new Map(after.filter(isOpen).map((each) => [each.id, each]));
     for (const id of this.#endsMs.keys()) if (!open.has(id)) this.#endsMs.delete(id);
     for (const [id, each] of open)

@@ -304,7 +304,9 @@ const IN_A_CLUSTER: readonly Scenario[] = [
         application: "crd:shop/hotel",
       });
       await answers(client, "search", 5);
-      await until("the leader's first look", () => statusOf(fake)?.services[0]?.workload !== undefined);
+      await until("the leader's first look", () =>
+        statusOf(fake)?.services.some(({ workload }) => workload !== undefined),
+      );
       const annotate = (annotations: Record<string, string>): void => {
         const { metadata, spec } = fake.find(RESOURCES.applications, "shop", "hotel")!;
         fake.put(RESOURCES.applications, { metadata: { ...metadata, annotations }, spec });
