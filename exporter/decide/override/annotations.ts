@@ -8,9 +8,14 @@ import { contentHash } from "@tradewind/core/values/hash.ts";
 import type { Overrides } from "./overrides.ts";
 import { OverrideOrder } from "./rules.ts";
 
-const MOST_ORDERS = 100;
+/** Each is written to disk by itself, and its writer may be any tenant. */
+const MOST_ORDERS = 20;
 /** What could not be taken is tried again this often: its service may have no decision yet. ms */
 const AGAIN_MS = 10_000;
+/** The annotation of one Application is read this often at most, however often it changes. ms */
+const PAUSE_MS = 3_000;
+/** Of the name that an annotation gives. */
+const MOST_CHARACTERS = 180;
 
 /** An end as a time, never as a length: an annotation that a GitOps controller writes again then means the same. */
 const Annotated = OverrideOrder.omit({ application: true, forSeconds: true, name: true, namespace: true })
@@ -30,7 +35,7 @@ interface Place {
 export class AnnotatedOverrides {
   readonly #overrides: Pick<Overrides, "list" | "order">;
   readonly #log: Logger;
-  readonly #tried = new Map<string, { readonly text: string; readonly againMs: number }>();
+  readonly #tried = new Map<string, { text: string; againMs: number; pauseUntilMs: number }>();
 
   constructor(overrides: Pick<Overrides, "list" | "order">, log: Logger) {
     this.#overrides = overrides;
@@ -41,10 +46,11 @@ export class AnnotatedOverrides {
   async take(place: Place, text: string | undefined, { monotonicMs, nowMs }: Now): Promise<void> {
     const key = `${place.namespace}/${place.application}`;
     const tried = this.#tried.get(key);
-    if (text === undefined) this.#tried.delete(key);
-    if (text === undefined || (tried?.text === text && monotonicMs < tried.againMs)) return;
+    const isEarly = tried !== undefined && monotonicMs < tried.pauseUntilMs;
+    if (text === undefined || isEarly || (tried?.text === text && monotonicMs < tried.againMs)) return;
     // One that is being taken is not taken again meanwhile.
-    this.#tried.set(key, { text, againMs: monotonicMs + AGAIN_MS });
+    const attempt = { text, againMs: monotonicMs + AGAIN_MS, pauseUntilMs: monotonicMs + PAUSE_MS };
+    this.#tried.set(key, attempt);
     const problems: string[] = [];
     try {
       for (const { by, service, ...order } of ordersIn(text)) {
@@ -52,7 +58,10 @@ export class AnnotatedOverrides {
         const isKnown = this.#overrides.list().some((each) => each.id === id);
         if (isKnown || Date.parse(order.until) <= nowMs) continue;
         const name = service === undefined ? {} : { name: service };
-        const orderer = { id, by: by === undefined ? "annotation" : `${by} (annotation)` };
+        const orderer = {
+          id,
+          by: by === undefined ? "annotation" : `${by.slice(0, MOST_CHARACTERS)} (annotation)`,
+        };
         await this.#overrides.order({ ...order, ...place, ...name }, orderer).catch((error: unknown) => {
           problems.push(describeError(error));
         });
@@ -60,7 +69,7 @@ export class AnnotatedOverrides {
     } catch (error) {
       problems.push(describeError(error));
     }
-    if (problems.length === 0) this.#tried.set(key, { text, againMs: Infinity });
+    if (problems.length === 0) attempt.againMs = Infinity;
     else if (tried?.text !== text)
       this.#log.warn(
         { ...place, problem: problems.join("; ").slice(0, 1_000) },

@@ -12,6 +12,7 @@ import {
 } from "@tradewind/core/contract/override.ts";
 import type { Override, OverrideInForce } from "@tradewind/core/contract/override.ts";
 import { TradewindError } from "@tradewind/core/values/errors.ts";
+import { fairlyCut } from "@tradewind/core/net/fair-share.ts";
 import { contentHash } from "@tradewind/core/values/hash.ts";
 
 const MINUTE_MS = 60_000;
@@ -19,6 +20,8 @@ const MINUTE_MS = 60_000;
 export const UNDO_REACH_MS = 15 * MINUTE_MS;
 /** How long one that is over is shown. ms */
 const SHOWN_MS = MOST_OVERRIDE_MS;
+/** In force at once of one namespace, so that no tenant takes the places of all. */
+const MOST_OF_NAMESPACE = 200;
 /** Names that a refusal lists. */
 const MOST_NAMES = 20;
 
@@ -222,8 +225,12 @@ export function withOne(overrides: readonly Override[], fresh: Override): Overri
   // One that is over stays over, whoever says that it is not.
   const own = known?.ended === undefined ? fresh : known;
   const all = [...others, own];
-  if (all.filter(isOpen).length > MOST_OVERRIDES)
-    throw refused(`there are ${MOST_OVERRIDES} overrides already; release some: tradewind release NAME`);
+  const open = all.filter(isOpen);
+  const near = open.filter(({ target }) => target.namespace === own.target.namespace);
+  if (open.length > MOST_OVERRIDES || near.length > MOST_OF_NAMESPACE)
+    throw refused(
+      `at most ${MOST_OVERRIDES} overrides are in force, ${MOST_OF_NAMESPACE} of one namespace; release some: tradewind release NAME`,
+    );
   const rivals = new Set(all.filter((each) => isOpen(each) && sameTarget(each.target, own.target)));
   let newest = fresh;
   for (const each of rivals) if (each.startedAtMs > newest.startedAtMs) newest = each;
@@ -257,11 +264,12 @@ export function released(
 }
 
 /** Those that are in force, and those that came to their end within a day. */
-export const shown = (overrides: readonly Override[], nowMs: number): Override[] =>
-  overrides
-    .filter((each) => each.ended === undefined || nowMs - each.ended.atMs < SHOWN_MS)
-    .toSorted((a, b) => b.startedAtMs - a.startedAtMs)
-    .slice(0, 2 * MOST_OVERRIDES);
+export function shown(overrides: readonly Override[], nowMs: number): Override[] {
+  const sorted = overrides.toSorted((a, b) => b.startedAtMs - a.startedAtMs);
+  const over = sorted.filter(({ ended: end }) => end !== undefined && nowMs - end.atMs < SHOWN_MS);
+  const kept = new Set(fairlyCut(over, ({ target }) => target.namespace ?? "", MOST_OVERRIDES));
+  return sorted.filter((each) => isOpen(each) || kept.has(each));
+}
 
 /**
  * How long one that is read back still lasts: as long as the wall clock says, and never longer than it was ordered for, so that a clock that

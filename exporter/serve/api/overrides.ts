@@ -38,6 +38,9 @@ const Body = OverrideOrder.extend({
   id: ChangeId.optional(),
 });
 
+/** A reason of any script takes nine bytes a character in a form. */
+const MAX_BODY_BYTES = 4_096;
+
 const STATUS: Readonly<Record<string, number>> = {
   "unknown-target": 404,
   "not-overridden": 409,
@@ -65,7 +68,7 @@ export function setOverrides(server: FastifyInstance, { hasToken, notesOf, overr
     takesOverrides: hasToken,
     ...(caller.name !== undefined && { token: { name: caller.name, scopes: caller.scopes } }),
   }));
-  const need = { config: { byNamespace: true, scope: "override" } };
+  const need = { config: { byNamespace: true, scope: "override" }, bodyLimit: MAX_BODY_BYTES };
   server.post("/v1/overrides", need, async (request, reply) => {
     const { body, caller } = request;
     const { name: by } = caller;

@@ -148,7 +148,10 @@ describe("an annotation", () => {
     await annotated.take(place, text(), now);
     await new AnnotatedOverrides(overrides, log).take(place, text(), now);
     expect(kindNow()).toBeUndefined();
-    await annotated.take(place, text({ reason: "again" }), now);
+    const later = { ...now, monotonicMs: 4_000 };
+    await annotated.take(place, text({ reason: "again" }), { ...now, monotonicMs: 3_999 });
+    expect(kindNow()).toBeUndefined();
+    await annotated.take(place, text({ reason: "again" }), later);
     expect(kindNow()).toBe("hold");
   });
 

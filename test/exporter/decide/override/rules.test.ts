@@ -168,6 +168,20 @@ describe("of several overrides", () => {
     expect(() => released([], CART, { by: "bob", nowMs: NOW })).toThrow("nothing is");
   });
 
+  it("one namespace has no more than 200, and none of its is in the way of another", () => {
+    const many = Array.from({ length: 200 }, (_, index) => ({
+      ...ofService,
+      id: String(index).padStart(10, "0"),
+      target: { ...CART, service: `cart-${index}` },
+    }));
+    expect(() => withOne(many, ofService)).toThrow("200 of one namespace");
+    const other = made({ kind: "pause", name: "cart", namespace: "bank" });
+    expect(withOne(many, other)).toHaveLength(201);
+    const over = many.map((each) => ({ ...each, ended: { how: "replaced" as const, atMs: NOW } }));
+    const all = Array.from({ length: 10 }, () => over).flat();
+    expect(shown([other, ...all], NOW)).toContain(other);
+  });
+
   it("those that are over are shown for a day", () => {
     const over = released([ofService], CART, { by: "bob", nowMs: NOW });
     expect(shown(over, NOW + 86_399_999)).toHaveLength(1);
