@@ -123,10 +123,10 @@ export function contextOf(
 }
 
 /** Takes the steps of the guard, and writes down what they read and did. */
-export function decide(given: GuardContext, plan: PlanHeader, rules: DecisionRules): Decision {
-  const { decidedAtMs, wish, ...context } = given;
+export function decide(guardContext: GuardContext, plan: PlanHeader, rules: DecisionRules): Decision {
+  const { decidedAtMs, wish, ...context } = guardContext;
   const { namespace, service } = wish;
-  const { actions, final, refusal } = guard(given);
+  const { actions, final, refusal } = guard(guardContext);
   if (refusal !== undefined) return { refusal: { namespace, service, ...refusal } };
   return {
     record: {
@@ -135,7 +135,7 @@ export function decide(given: GuardContext, plan: PlanHeader, rules: DecisionRul
       namespace,
       service,
       decidedAtMs,
-      validUntilMs: validUntilMs(given, rules.staleAfterSeconds),
+      validUntilMs: validUntilMs(guardContext, rules.staleAfterSeconds),
       wish,
       context,
       actions,
@@ -161,14 +161,14 @@ export function decideAgain(
     mode: override?.kind === "pause" ? "observe" : ownMode,
     ...(override && { override: { ...override, mode: ownMode } }),
   };
-  const given = { ...context, wish, decidedAtMs };
-  const { actions, final } = guard(given);
+  const guardContext = { ...context, wish, decidedAtMs };
+  const { actions, final } = guard(guardContext);
   if (final === undefined) return undefined;
   const [time = ""] = id.split("-");
   return {
     ...record,
     id: `${time}-${contentHash([id, override?.id ?? ""])}`,
-    validUntilMs: validUntilMs(given, staleAfterSeconds),
+    validUntilMs: validUntilMs(guardContext, staleAfterSeconds),
     context,
     actions,
     final,

@@ -353,13 +353,13 @@ export class Recommender {
     const approval = this.#queue?.contextOf(header, wish, entryBefore, past.kept?.approval);
     const disruptions = draft.disruptions.get(service);
     const place = { application: header.application, namespace, service };
-    const found = this.#rules.overrideOf?.(place);
-    const endsAtMs = Math.round((found?.endsMs ?? 0) + header.plannedAtMs - plan.madeMs);
+    const overridden = this.#rules.overrideOf?.(place);
+    const endsAtMs = Math.round((overridden?.endsMs ?? 0) + header.plannedAtMs - plan.madeMs);
     const context = contextOf(wish, header, past, this.#rules, {
       ...this.#planFacts.standing(header, wish, entryBefore),
       ...(disruptions && { disruptions }),
       ...(approval && { approval }),
-      ...(found && { override: asRead(found.override, place, endsAtMs) }),
+      ...(overridden && { override: asRead(overridden.override, place, endsAtMs) }),
     });
     const refusal = refusalOf(context);
     if (refusal === undefined) {

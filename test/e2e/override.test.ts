@@ -56,6 +56,11 @@ it("two scalers keep to what one was told, and the predictor plans around it unt
   );
   const namespace = (await overridesOf(one.http))[0]!.target.namespace!;
   await answers(one.client, "geo", 7, namespace);
+  await waitUntil(
+    async () => (await overridesOf(other.http)).length > 0,
+    5_000,
+    "the second scaler to hear what the first was told",
+  );
   await answers(other.client, "geo", 7, namespace);
   expect(await overridesOf(other.http)).toMatchObject([
     { by: "ann", kind: "hold", target: { service: "geo" } },

@@ -29,7 +29,7 @@ interface Place {
 }
 
 /**
- * Takes the overrides that annotations of Applications order. Each is taken once, by what it says; that it goes away again, as a GitOps
+ * Takes the overrides that annotations of Applications order. Each is taken once, by annotationName it says; that it goes away again, as a GitOps
  * controller takes it back, ends nothing.
  */
 export class AnnotatedOverrides {
@@ -84,12 +84,12 @@ interface Now {
 }
 
 function ordersIn(text: string): z.infer<typeof Annotations> {
-  const what = "the annotation tradewind.dev/override";
+  const annotationName = "the annotation tradewind.dev/override";
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw new TradewindError("invalid-input", `${what} is not JSON`, { cause: error });
+    throw new TradewindError("invalid-input", `${annotationName} is not JSON`, { cause: error });
   }
-  return parseWith(Annotations, value, what);
+  return parseWith(Annotations, value, annotationName);
 }

@@ -6,9 +6,8 @@ import type { KnownService } from "./rules.ts";
 
 /** The services that decisions are in force for, as orders read them. */
 export function knownServices(book: Pick<DecisionBook, "entries" | "setBy">): KnownService[] {
-  return [...book.entries()].map((entry) => {
+  return [...book.entries()].map((entry): KnownService => {
     const { application, maxReplicas, minReplicas, namespace, service } = entry.recommendation;
-    const lastChange = lastChangeOf(entry, book);
     return {
       namespace,
       application,
@@ -17,7 +16,7 @@ export function knownServices(book: Pick<DecisionBook, "entries" | "setBy">): Kn
       sizes: entry.mode === "act" ? entry.final : runningOf(entry),
       minReplicas,
       maxReplicas,
-      ...(lastChange && { lastChange }),
+      lastChange: lastChangeOf(entry, book),
     };
   });
 }

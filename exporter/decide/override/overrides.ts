@@ -103,8 +103,9 @@ export class Overrides {
   of(place: ServicePlace): OverriddenService | undefined {
     if (this.#endsMs.size === 0) return undefined;
     const override = inForce(this.#all, place);
-    const endsMs = override && this.#endsMs.get(override.id);
-    return endsMs === undefined ? undefined : { override: override!, endsMs };
+    if (override === undefined) return undefined;
+    const endsMs = this.#endsMs.get(override.id);
+    return endsMs === undefined ? undefined : { override, endsMs };
   }
 
   /** What predictors of an application are told of it: what there is, and what counts for each service. */
@@ -114,10 +115,9 @@ export class Overrides {
     );
     const services = this.#endsMs.size === 0 ? [] : this.#edges.services();
     return {
-      overrides: own.map((each) => ({
-        ...each,
-        kept: each.kept.filter((kept) => kept.namespace === namespace),
-      })),
+      overrides: own.map((each) =>
+        Object.assign({}, each, { kept: each.kept.filter((size) => size.namespace === namespace) }),
+      ),
       services: services
         .filter((each) => each.application === application && each.namespace === namespace)
         .flatMap((each) => {
@@ -162,16 +162,16 @@ export class Overrides {
   async adopt(theirs: readonly Override[]): Promise<void> {
     await this.#turns.take(async () => {
       const nowMs = this.#edges.clock.nowMs();
-      let after = this.#all;
-      for (const each of theirs) {
-        const known = this.#all.find(({ id }) => id === each.id);
-        if (known !== undefined && (known.ended !== undefined || each.ended === undefined)) continue;
-        if (known === undefined && (each.ended !== undefined || leftMs(each, nowMs) <= 0)) continue;
+      let merged = this.#all;
+      for (const heard of theirs) {
+        const known = this.#all.find(({ id }) => id === heard.id);
+        if (known !== undefined && (known.ended !== undefined || heard.ended === undefined)) continue;
+        if (known === undefined && (heard.ended !== undefined || leftMs(heard, nowMs) <= 0)) continue;
         try {
-          after =
-            known === undefined || each.ended === undefined
-              ? withOne(after, each)
-              : ended(after, ({ id }) => id === each.id, each.ended);
+          merged =
+            heard.ended === undefined
+              ? withOne(merged, heard)
+              : ended(merged, ({ id }) => id === heard.id, heard.ended);
         } catch (error) {
           this.#edges.log.warn(
             { problem: describeError(error) },
@@ -179,7 +179,7 @@ export class Overrides {
           );
         }
       }
-      if (after !== this.#all) await this.#take(after).catch(() => undefined);
+      if (merged !== this.#all) await this.#take(merged).catch(() => undefined);
     });
   }
 
@@ -199,15 +199,15 @@ export class Overrides {
   /** On disk first. @throws TradewindError `state-unwritable` */
   async #take(after: readonly Override[]): Promise<void> {
     const nowMs = this.#edges.clock.nowMs();
-    const kept = shown(after, nowMs);
+    const shownOverrides = shown(after, nowMs);
     try {
-      await this.#edges.file?.save(kept, nowMs);
+      await this.#edges.file?.save(shownOverrides, nowMs);
       this.#problem = undefined;
     } catch (error) {
       this.#problem = describeError(error);
       throw error;
     }
-    await this.#puttingInForce(kept);
+    await this.#puttingInForce(shownOverrides);
   }
 
   async #puttingInForce(after: readonly Override[]): Promise<void> {
@@ -243,7 +243,7 @@ export class Overrides {
       .filter((each) => covers(target, each))
       .map(({ application, namespace, service }): AuditEvent => {
         const { replicas } = asRead(override, { application, namespace, service }, 0);
-        return {
+        const row: Extract<AuditEvent, { kind: "override" }> = {
           kind: "override",
           application,
           namespace,
@@ -255,8 +255,8 @@ export class Overrides {
           by: end?.by ?? by,
           note: reason,
           untilMs,
-          ...(replicas !== undefined && { replicas }),
         };
+        return replicas === undefined ? row : Object.assign(row, { replicas });
       });
   }
 }

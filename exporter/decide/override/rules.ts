@@ -74,33 +74,33 @@ export function targetOf(
   { application, name, namespace }: Pick<OverrideOrder, "application" | "name" | "namespace">,
   services: readonly KnownService[],
 ): OverrideTarget {
-  const there = services.filter(
+  const candidates = services.filter(
     (each) =>
       each.namespace === (namespace ?? each.namespace) &&
       each.application === (application ?? each.application),
   );
-  if (name === undefined && application === undefined && (namespace === undefined || there.length > 0))
+  if (name === undefined && application === undefined && (namespace === undefined || candidates.length > 0))
     return namespace === undefined ? {} : { namespace };
-  const ofService = there.filter(({ service }) => service === name);
-  const ofApplication = there.filter((each) => each.application === (name ?? application));
-  const found = name !== undefined && ofService.length > 0 ? ofService : ofApplication;
+  const ofService = candidates.filter(({ service }) => service === name);
+  const ofApplication = candidates.filter((each) => each.application === (name ?? application));
+  const matchingServices = name !== undefined && ofService.length > 0 ? ofService : ofApplication;
   const targets = new Map(
-    found.map((each): [string, OverrideTarget] => {
+    matchingServices.map((each): [string, OverrideTarget] => {
       const target = {
         namespace: each.namespace,
         application: each.application,
-        ...(found === ofService && { service: each.service }),
+        ...(matchingServices === ofService && { service: each.service }),
       };
       return [JSON.stringify(target), target];
     }),
   );
-  const [target, ...others] = targets.values();
+  const [target, ...moreTargets] = targets.values();
   if (target === undefined) {
     const asked = name ?? application ?? `namespace ${namespace}`;
     const known = services.length === 0 ? "nothing is decided yet" : namesOf(services);
     throw new TradewindError("unknown-target", `there is no service or application '${asked}': ${known}`);
   }
-  if (others.length > 0)
+  if (moreTargets.length > 0)
     throw refused(
       `'${name ?? application}' is of several: ${listOf([...targets.values()].map(ofWhichText))}; name the namespace or the application too`,
     );
@@ -142,23 +142,27 @@ export function ordered(
 ): Override {
   const { by, nowMs } = orderer;
   const target = targetOf(order, services);
-  const of = services.filter((each) => covers(target, each));
+  const targetServices = services.filter((each) => covers(target, each));
   const untilMs = endOf(order, nowMs);
   const { cpuCores, kind, memoryBytes, reason, replicas } = order;
-  const named = { replicas, cpuCores, memoryBytes };
-  const isNamed = Object.values(named).some((size) => size !== undefined);
+  const namedSizes = { replicas, cpuCores, memoryBytes };
+  const isNamed = Object.values(namedSizes).some((size) => size !== undefined);
   if (isNamed && (kind === "pause" || kind === "undo"))
     throw refused(`'${kind}' takes no sizes; to name them write 'hold'`);
   if (kind === "floor" && (cpuCores ?? memoryBytes) !== undefined)
     throw refused("a floor is of replicas; to keep the size of containers write 'hold'");
-  const kept = kind === "pause" ? [] : keptSizes(kind, of, named);
+  const kept = kind === "pause" ? [] : keptSizes(kind, targetServices, namedSizes);
   const id = orderer.id ?? contentHash([target, kind, kept, untilMs, by, reason, nowMs]).slice(0, 10);
   return { id, kind, target, kept, startedAtMs: Math.round(nowMs), untilMs, by, reason };
 }
 
-type Named = { readonly [Size in keyof Allocation]?: Allocation[Size] | undefined };
+type NamedSizes = { readonly [Size in keyof Allocation]?: Allocation[Size] | undefined };
 
-function keptSizes(kind: Override["kind"], services: readonly KnownService[], named: Named): KeptSize[] {
+function keptSizes(
+  kind: Override["kind"],
+  services: readonly KnownService[],
+  namedSizes: NamedSizes,
+): KeptSize[] {
   const newestMs = Math.max(...services.map(({ lastChange }) => lastChange?.decidedAtMs ?? 0));
   const isTakenBack = ({ lastChange }: KnownService): boolean =>
     kind === "undo" && lastChange !== undefined && newestMs - lastChange.decidedAtMs <= UNDO_REACH_MS;
@@ -167,17 +171,20 @@ function keptSizes(kind: Override["kind"], services: readonly KnownService[], na
   return services.map((each) => {
     const { maxReplicas = Infinity, minReplicas = 0, namespace, service, sizes } = each;
     const before = isTakenBack(each) ? each.lastChange?.before : undefined;
-    const { cpuCores, memoryBytes, replicas } = { ...sizes, ...before, ...withoutAbsent(named) };
-    if (named.replicas !== undefined && (named.replicas < minReplicas || named.replicas > maxReplicas))
+    const { cpuCores, memoryBytes, replicas } = { ...sizes, ...before, ...withoutAbsent(namedSizes) };
+    if (
+      namedSizes.replicas !== undefined &&
+      (namedSizes.replicas < minReplicas || namedSizes.replicas > maxReplicas)
+    )
       throw refused(
-        `${named.replicas} replicas of ${service} lie outside of its bounds, ${minReplicas} to ${maxReplicas}; change minReplicas or maxReplicas of the Application first`,
+        `${namedSizes.replicas} replicas of ${service} lie outside of its bounds, ${minReplicas} to ${maxReplicas}; change minReplicas or maxReplicas of the Application first`,
       );
     if (kind === "floor") return { namespace, service, ...withoutAbsent({ replicas }) };
     return { namespace, service, ...withoutAbsent({ replicas, cpuCores, memoryBytes }) };
   });
 }
 
-const withoutAbsent = (sizes: Named): Partial<Allocation> =>
+const withoutAbsent = (sizes: NamedSizes): Partial<Allocation> =>
   Object.fromEntries(Object.entries(sizes).filter(([, size]) => size !== undefined));
 
 /** Whether a target is the service, or what it is a part of. */
@@ -223,19 +230,23 @@ export function withOne(overrides: readonly Override[], fresh: Override): Overri
   const known = overrides.find(({ id }) => id === fresh.id);
   const others = overrides.filter(({ id }) => id !== fresh.id);
   // One that is over stays over, whoever says that it is not.
-  const own = known?.ended === undefined ? fresh : known;
-  const all = [...others, own];
-  const open = all.filter(isOpen);
-  const near = open.filter(({ target }) => target.namespace === own.target.namespace);
+  const ownOverride = known?.ended === undefined ? fresh : known;
+  const allOverrides = [...others, ownOverride];
+  const open = allOverrides.filter(isOpen);
+  const near = open.filter(({ target }) => target.namespace === ownOverride.target.namespace);
   if (open.length > MOST_OVERRIDES || near.length > MOST_OF_NAMESPACE)
     throw refused(
       `at most ${MOST_OVERRIDES} overrides are in force, ${MOST_OF_NAMESPACE} of one namespace; release some: tradewind release NAME`,
     );
-  const rivals = new Set(all.filter((each) => isOpen(each) && sameTarget(each.target, own.target)));
+  const rivals = new Set(
+    allOverrides.filter((each) => isOpen(each) && sameTarget(each.target, ownOverride.target)),
+  );
   let newest = fresh;
   for (const each of rivals) if (each.startedAtMs > newest.startedAtMs) newest = each;
   const how = { how: "replaced" as const, atMs: newest.startedAtMs, by: newest.by };
-  return all.map((each) => (rivals.has(each) && each !== newest ? { ...each, ended: how } : each));
+  return allOverrides.map((each) =>
+    rivals.has(each) && each !== newest ? Object.assign({}, each, { ended: how }) : each,
+  );
 }
 
 export const isOpen = ({ ended }: Override): boolean => ended === undefined;
@@ -246,7 +257,9 @@ export function ended(
   isIt: (override: Override) => boolean,
   how: NonNullable<Override["ended"]>,
 ): Override[] {
-  return overrides.map((each) => (isOpen(each) && isIt(each) ? { ...each, ended: how } : each));
+  return overrides.map((each) =>
+    isOpen(each) && isIt(each) ? Object.assign({}, each, { ended: how }) : each,
+  );
 }
 
 /** @throws TradewindError `not-overridden` where nothing of it is in force, with what is */

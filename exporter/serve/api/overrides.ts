@@ -82,7 +82,7 @@ export function setOverrides(server: FastifyInstance, { hasToken, notesOf, overr
     const orderer = { by, id, namespaces: caller.namespaces };
     try {
       if (kind === "release") return { overrides: (await overrides.release(of, orderer)).map(listed) };
-      if (reason === undefined) return problem(reply, 400, "invalid-input", "say why: reason=TEXT");
+      if (reason === undefined) return await problem(reply, 400, "invalid-input", "say why: reason=TEXT");
       return { overrides: [listed(await overrides.order({ ...of, kind, reason }, orderer))] };
     } catch (error) {
       if (!(error instanceof TradewindError)) throw error;

@@ -108,7 +108,7 @@ export function OverrideForm({ known, mayAll = false, target }) {
   const [ordered, setOrdered] = useState(0);
   const [isAll, setAll] = useState(false);
   const [form, setForm] = useState({ reason: "", forSeconds: "1800", replicas: "", token: lastToken });
-  const [words, setWords] = useState(/** @type {{ kind: string, text: string }} */ ({ kind: "", text: "" }));
+  const [words, setWords] = useState({ kind: "", text: "" });
   const ids = [useId("reason"), useId("length"), useId("replicas"), useId("token"), useId("all")];
   const list = useOverrides(known, ordered);
   if (list === undefined) return undefined;
@@ -139,10 +139,9 @@ export function OverrideForm({ known, mayAll = false, target }) {
           ...(isAll ? {} : wordsOf(target)),
         })
       );
-      const text = overrides.flatMap((each) => [
-        `${nameOf(each.target)} ${each.text}`,
-        ...(each.notes ?? []),
-      ]);
+      const text = overrides.flatMap(({ notes = [], target: of, text: said }) =>
+        [`${nameOf(of)} ${said}`].concat(notes),
+      );
       setWords({ kind: "good", text: text.join("; ") });
       setOrdered(ordered + 1);
     } catch (error) {

@@ -47,12 +47,11 @@ export function Overview({ known, standing }) {
       h(LastDone, { events: own }),
       h(WhatIsMissing, { standing, missing }),
     ),
-    standing?.name !== undefined &&
-      standing.namespace !== undefined &&
+    services[0] !== undefined &&
       h(OverrideForm, {
         key: "override",
         known,
-        target: { namespace: standing.namespace, application: standing.name },
+        target: { namespace: services[0].namespace, application: services[0].application },
         mayAll: true,
       }),
   ];

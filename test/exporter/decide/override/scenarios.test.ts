@@ -385,5 +385,5 @@ describe.each([
   ["an order outlives", OUTLIVED],
   ["in a cluster an order outlives", IN_A_CLUSTER],
 ])("%s", (_what, scenarios) => {
-  for (const { run, title } of scenarios) it(title, run);
+  it.each(scenarios.map(({ run, title }) => [title, run] as const))("%s", async (_title, run) => run());
 });

@@ -1,6 +1,7 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { answered, keptPlaces, planned, tokenOf } from "../../decide/override/overriding.ts";
+import { answering } from "../../fake-predictor.ts";
 import { runningExporter } from "../../running-exporter.ts";
 import { openBrowser, violations, whyNoBrowser } from "./browser.ts";
 
@@ -13,7 +14,12 @@ describe.skipIf(whyNoBrowser !== undefined)("overriding in the browser", { timeo
 
   async function opened(path: string) {
     const exporter = await runningExporter(undefined, keptPlaces());
-    exporter.predictor.serve(planned(5));
+    const plan = answering(JSON.stringify(planned(5)));
+    const nothing = answering("{}", 503);
+    exporter.predictor.behave((request, response) => {
+      const isPlan = request.url?.startsWith("/v1/plan") === true;
+      (isPlan ? plan : nothing)(request, response);
+    });
     await expect.poll(async () => answered(exporter.client, "search"), { timeout: 20_000 }).toBe(5);
     const context = await browser.newContext({
       httpCredentials: { username: "any", password: tokenOf("scrape") },
@@ -28,7 +34,7 @@ describe.skipIf(whyNoBrowser !== undefined)("overriding in the browser", { timeo
   it("holds a service at a number from its dialog, shows who, and releases it from the overview", async () => {
     const { page, search } = await opened("services/shop/search");
     await page.getByLabel("Reason").fill("load test");
-    await page.getByLabel("Replicas").fill("8");
+    await page.getByRole("spinbutton", { name: "Replicas" }).fill("8");
     await page.getByLabel("Token").fill(tokenOf("ann"));
     await page.getByRole("button", { name: "Hold" }).click();
     await page.getByText(/search held \(8 replicas\) by ann until \d\d:\d\d UTC: load test/).waitFor();
@@ -37,10 +43,11 @@ describe.skipIf(whyNoBrowser !== undefined)("overriding in the browser", { timeo
     await page.getByRole("button", { name: "Close" }).click();
     await page.locator(".chip", { hasText: "held" }).waitFor();
     await page.getByRole("link", { name: "Overview" }).click();
-    await page.getByText(/held \(8 replicas\) by ann until/).waitFor();
+    const banner = page.locator(".notice", { hasText: "held (8 replicas) by ann until" });
+    await banner.waitFor();
     expect(await violations(page)).toEqual([]);
     await page.getByRole("button", { name: "Release search" }).click();
-    await page.getByText(/held \(8 replicas\) by ann until/).waitFor({ state: "detached" });
+    await banner.waitFor({ state: "detached" });
     await expect.poll(search, { timeout: 5_000 }).toBe(5);
   });
 
@@ -54,7 +61,7 @@ describe.skipIf(whyNoBrowser !== undefined)("overriding in the browser", { timeo
     await page.getByText("Say why first.").waitFor();
     await page.getByLabel("Reason").fill("network change");
     await pause.click();
-    await page.getByText(/token .* override/).waitFor();
+    await page.getByText(/lacks the scope/).waitFor();
     expect(await search()).toBe(5);
     await page.getByLabel("Token").fill(tokenOf("ann"));
     await pause.click();
