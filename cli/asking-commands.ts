@@ -1,6 +1,14 @@
 import { LOOK } from "./entry.ts";
 import type { CommandEntry } from "./entry.ts";
 
+const OVERRIDES = [
+  ["pause", "leave a service, an application or everything alone for a while"],
+  ["hold", "keep sizes as they are, or at what is named, for a while"],
+  ["floor", "keep at least so many replicas for a while"],
+  ["undo", "go back to what ran before the last change, and hold it"],
+  ["release", "end a pause, hold, floor or undo; list those in force"],
+] as const;
+
 /** Commands that ask a running scaler or predictor; `kubectl tradewind` runs them on the release in a cluster. */
 export const ASKING_COMMANDS: readonly CommandEntry[] = [
   {
@@ -66,6 +74,15 @@ export const ASKING_COMMANDS: readonly CommandEntry[] = [
     asks: { scaler: "every" },
     load: async () => import("@tradewind/exporter/commands/approve.ts"),
   },
+  ...OVERRIDES.map(([name, summary]): CommandEntry => ({
+    name,
+    summary,
+    group: LOOK,
+    asks: { scaler: "every" },
+    load: async () => ({
+      configure: (await import("@tradewind/exporter/commands/override.ts")).configureFor(name),
+    }),
+  })),
   {
     name: "replay",
     summary: "decide again on a decision record, and compare byte by byte",

@@ -24,6 +24,10 @@ import { applicationSources } from "@tradewind/kubernetes/application/sources.ts
 import { recommendationHeader, recommendationList, servedNow } from "./decide/recommendation-list.ts";
 import { serveApi } from "./serve/api/server.ts";
 import type { ApiServer } from "./serve/api/server.ts";
+import { AnnotatedOverrides } from "./decide/override/annotations.ts";
+import { applicationsIn, knownServices } from "./decide/override/known-services.ts";
+import { Overrides } from "./decide/override/overrides.ts";
+import { covers } from "./decide/override/rules.ts";
 import { ChangeQueue } from "./decide/approval/change-queue.ts";
 import { CalendarLists } from "./decide/calendar/calendar-list.ts";
 import { visible } from "./serve/api/visible.ts";
@@ -48,6 +52,7 @@ import { registerProcess } from "./serve/prometheus/process.ts";
 import { registerApplication, serviceSeries } from "./serve/prometheus/recommendations.ts";
 import { Recommender } from "./decide/recommender.ts";
 import { lookAt, Regret } from "./decide/regret.ts";
+import { OverrideExchanger } from "./plans/exchange-overrides.ts";
 import type { KnownApplication } from "./plans/application-poll.ts";
 import { followApplications } from "./plans/follow-applications.ts";
 import { makeFetcher } from "./plans/make-fetcher.ts";
@@ -61,6 +66,7 @@ import { StudentShelf } from "./silence/student-shelf.ts";
 import { fetchStudents } from "./silence/fetch-students.ts";
 import { DecisionBook } from "./keep/book.ts";
 import { StateKeeper } from "./keep/keeper.ts";
+import { OverrideFile } from "./keep/override-file.ts";
 import { atMost, DISK_PATIENCE_MS } from "./keep/patience.ts";
 import { CHANGES_FILE, StateFile } from "./keep/state-file.ts";
 
@@ -69,6 +75,9 @@ const LOOPBACK = /^(127\.|localhost$|::1$)/;
 const FIRST_PLAN_PATIENCE_MS = 2_000;
 /** How long the first plans wait for the configurations of their applications: a list that is refused once is read within this time. */
 const FIRST_READ_PATIENCE_MS = 1_500;
+
+/** How often overrides are looked at whose time may be up. */
+const OVERRIDE_LOOK_MS = 500;
 
 /** A watchdog looks a few times a second, and leaves a moment for its last words. */
 const WATCHDOG_LATE_MS = 500;
@@ -108,6 +117,7 @@ interface Deciding {
   readonly changes: StateKeeper | undefined;
   readonly journal: JournalKeeper;
   readonly queue: ChangeQueue;
+  readonly overrides: Overrides;
   readonly application: OwnApplication;
   /** Finds an application as it is configured, with the calendars that were learned and approved. */
   readonly withApproved: ReturnType<typeof withLearned>;
@@ -160,8 +170,19 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
   });
   undo.defer(() => scaler.stop());
   const deciding = await prepareDecisions(setting, scaler);
-  const { application, journal, plans, recommender, statuses } = deciding;
+  const { application, journal, overrides, plans, recommender, statuses } = deciding;
   const restored = await recommender.restore();
+  await overrides.restore();
+  const annotations = new AnnotatedOverrides(overrides, log);
+  const looking = setInterval(() => {
+    void overrides.look();
+    const now = { nowMs: clock.nowMs(), monotonicMs: clock.monotonicMs() };
+    for (const place of applicationsIn(recommender.book)) {
+      const { override } = application.annotated(place.namespace, place.application);
+      void annotations.take(place, override, now);
+    }
+  }, OVERRIDE_LOOK_MS).unref();
+  undo.defer(() => clearInterval(looking));
   const { api, probes } = await openPorts(setting, scaler, deciding);
   const poll = followApplications(options, plans, {
     clock,
@@ -240,9 +261,20 @@ async function prepareDecisions(setting: Setting, scaler: ScalerThread): Promise
     (namespace, name) => application.find(namespace, name),
     (namespace, name) => queue.calendarsOf(namespace, name),
   );
-  const recommender = new Recommender(
-    new DecisionBook(),
+  const book = new DecisionBook();
+  const overrides: Overrides = new Overrides({
+    file: state === undefined ? undefined : new OverrideFile(state),
+    clock,
+    log,
+    services: () => knownServices(book),
+    onChange: async () => recommender.reconsider(),
+    onEvents: (events) => void journal.append(events),
+    onOrder: ({ ended, kind }) => metrics.overrideChanged(kind, ended?.how ?? "begun"),
+  });
+  const recommender: Recommender = new Recommender(
+    book,
     {
+      overrideOf: (place) => overrides.of(place),
       modeOf: (plan, namespace) => modeOf(plan, namespace, application.find(namespace, plan.application)),
       applicationOf: (namespace, name) => application.find(namespace, name),
       isUnread: (namespace, name) => application.isUnread(namespace, name),
@@ -275,7 +307,7 @@ async function prepareDecisions(setting: Setting, scaler: ScalerThread): Promise
   const planTimes = new Map<string, PlanTime>();
   const plans: PlanSources = new PlanSources({
     open: (place) =>
-      planSource(setting, scaler, place, async (plan, fetcher) => {
+      planSource({ setting, scaler, place, overrides }, async (plan, fetcher) => {
         const { header, madeMs } = plan;
         const { application: name, namespace, plannedAtMs } = header;
         planTimes.set(applicationKey({ name, namespace }), { plannedAtMs, madeMs });
@@ -295,7 +327,7 @@ async function prepareDecisions(setting: Setting, scaler: ScalerThread): Promise
   });
   const statuses = (): readonly ApplicationStatus[] =>
     plans.statuses().map(({ plan, ...rest }) => withMode(rest, plan, plan && ownOf(plan), regret));
-  const deciding = { keeper, changes, journal, queue, application, recommender, plans, shelf };
+  const deciding = { keeper, changes, journal, queue, overrides, application, recommender, plans, shelf };
   return { ...deciding, withApproved, planTimes, statuses, takeAnnotations };
 }
 
@@ -315,21 +347,40 @@ function withMode(
   };
 }
 
+interface PlanSourceParts {
+  readonly setting: Setting;
+  readonly scaler: ScalerThread;
+  readonly place: KnownApplication | undefined;
+  readonly overrides: Overrides;
+}
+
 function planSource(
-  { clock, edges, log, metrics, options }: Setting,
-  scaler: ScalerThread,
-  place: KnownApplication | undefined,
+  { overrides, place, scaler, setting }: PlanSourceParts,
   onPlan: (plan: FetchedPlan, fetcher: PlanFetcher) => Promise<void>,
 ): PlanSource {
+  const { clock, edges, log, metrics, options } = setting;
   const onRefused = (code: string): void => metrics.planRefused(code);
   const fetcher = makeFetcher(options, { clock, log, lookup: edges.lookup, onRefused }, place);
   const wallClock = new SteppedClock(edges.clock ?? systemClock, 0);
+  const exchanger = new OverrideExchanger({
+    fetcher,
+    said: () => {
+      const { application, namespace } = plans.status.plan ?? {};
+      return application === undefined || namespace === undefined
+        ? undefined
+        : overrides.saidOf({ application, namespace });
+    },
+    onHeard: async (heard) => overrides.adopt(heard),
+    clock,
+    log,
+  });
   const plans: PlanSource = new PlanSource(
     fetcher,
     {
       onPlan: async (plan) => onPlan(plan, fetcher),
       onPoll: (result) => {
         metrics.polled(result);
+        void exchanger.look();
         metrics.clockStepped(wallClock.look());
         if (place === undefined) scaler.setPredictorProblem(plans.status.problem);
       },
@@ -346,7 +397,7 @@ async function openPorts(
   scaler: ScalerThread,
   deciding: Deciding,
 ): Promise<{ api: ApiServer; probes: ProbeServer | undefined }> {
-  const { journal, plans, queue, recommender, statuses } = deciding;
+  const { journal, overrides, plans, queue, recommender, statuses } = deciding;
   const monotonicMs = (): number => clock.monotonicMs();
   registerApplication(
     metrics.registry,
@@ -362,7 +413,7 @@ async function openPorts(
   if (door.hasDefaultToken()) {
     log.warn(
       { tokenFile },
-      "a token without a name reads and approves, whoever shows it; see docs/kubernetes.md#tokens-with-names",
+      "a token without a name reads, approves and overrides, whoever shows it; see docs/kubernetes.md#tokens-with-names",
     );
   }
   const calendars = new CalendarLists();
@@ -376,6 +427,12 @@ async function openPorts(
       list: () => queue.list(),
       decide: async (id, verdict) => queue.decide(id, verdict, nowOfChange(id, deciding, clock)),
     },
+    overrides: {
+      hasToken: tokenFile !== undefined,
+      overrides,
+      notesOf: (target) =>
+        notCarriedOut(knownServices(recommender.book).filter((each) => covers(target, each))),
+    },
     occasions: {
       events: () => journal.recent(),
       calendarsJson: (caller) =>
@@ -384,7 +441,7 @@ async function openPorts(
     },
     watched: {
       header: () => recommendationHeader(statuses(), clock, plans.hasAnswer),
-      revision: () => recommender.book.changesRevision,
+      revision: () => recommender.book.changesRevision + overrides.revision,
       expired: () => recommender.expired(monotonicMs()),
     },
     ask: async (place, question) => plans.ask(place, question),
@@ -414,6 +471,19 @@ async function openPorts(
     http: () => work.refused,
   });
   return { api, probes };
+}
+
+/** An override of what is only observed or recommended moves nothing. */
+function notCarriedOut(services: ReturnType<typeof knownServices>): string[] {
+  const modes = new Map(
+    services.map(({ application, mode, namespace }) => [`${namespace}/${application}`, mode]),
+  );
+  return [...modes]
+    .filter(([, mode]) => mode !== "act")
+    .slice(0, 20)
+    .map(
+      ([name, mode]) => `application ${name} is in mode ${mode}: KEDA is answered the current replica count`,
+    );
 }
 
 /** By the clock of the plans, which say when a change was proposed and when it expires; by our own while there is no plan. */
@@ -469,7 +539,15 @@ function endWith(error: TradewindError, log: Logger): void {
 }
 
 /** What a person should know who wonders why there are no numbers. */
-function missing({ application, changes, journal, keeper, plans, recommender }: Deciding): string[] {
+function missing({
+  application,
+  changes,
+  journal,
+  keeper,
+  overrides,
+  plans,
+  recommender,
+}: Deciding): string[] {
   const problems = plans.statuses().flatMap(({ application: place, problem }) => {
     if (problem === undefined) return [];
     return [place === undefined ? problem : `application '${applicationKey(place)}': ${problem}`];
@@ -482,6 +560,7 @@ function missing({ application, changes, journal, keeper, plans, recommender }: 
     ...(changes?.problem === undefined
       ? []
       : [`who changed what is kept in memory only: ${changes.problem}`]),
+    ...(overrides.problem === undefined ? [] : [`overrides are not kept: ${overrides.problem}`]),
     ...(journal.problem === undefined ? [] : [`the audit trail is not written: ${journal.problem}`]),
     ...(recommender.book.size > 0
       ? []

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { CHANGE_STATES } from "./change.ts";
+import { OVERRIDE_ENDS, OVERRIDE_KINDS } from "./override.ts";
 import { Allocation, APPLICATION_MODES, PLAN_RESOURCES, PolicyLabel } from "./plan.ts";
 import {
   ChangeId,
@@ -63,6 +64,20 @@ export const AuditEvent = z.discriminatedUnion("kind", [
     changeHash: ChangeHash,
     by: z.string().max(200).optional(),
     note: z.string().max(200).optional(),
+  }),
+  /** A person overrides the plan, or does no longer. */
+  z.strictObject({
+    kind: z.literal("override"),
+    ...Of,
+    atMs: EpochMs,
+    override: ChangeId,
+    action: z.enum(OVERRIDE_KINDS),
+    state: z.enum(["begun", ...OVERRIDE_ENDS]),
+    /** Who ordered it, or ended it. */
+    by: z.string().max(200),
+    note: z.string().max(200),
+    untilMs: EpochMs,
+    replicas: Count.optional(),
   }),
   /** A change that waits for a person came into this state. */
   z.strictObject({

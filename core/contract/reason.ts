@@ -150,6 +150,13 @@ export const Reason = z.discriminatedUnion("code", [
     agoSeconds: Seconds,
     graceSeconds: Seconds,
   }),
+  reason("override", {
+    override: z.enum(["pause", "hold", "floor", "undo"]),
+    by: Name,
+    why: Text,
+    replicas: Count.optional(),
+    untilMs: EpochMs,
+  }),
   reason("running-unknown", {}),
   reason("scaling-paused", {}),
   reason("metric-type-value", {}),

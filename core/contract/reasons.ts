@@ -1,3 +1,4 @@
+import { overrideText } from "./override.ts";
 import { MOST_REASONS } from "./reason.ts";
 import { percent, percentileName, utcMinutes } from "../values/amounts.ts";
 import type { ReadReason, Reason, Reasons } from "./reason.ts";
@@ -111,6 +112,7 @@ const SENTENCES: Sentences = {
   "restart-grace": ({ agoSeconds, graceSeconds, started }) =>
     `${STARTED[started]} ${Math.round(agoSeconds)} s ago: ` +
     `nothing is removed in the first ${graceSeconds} s`,
+  override: ({ override: kind, why, ...facts }) => overrideText({ ...facts, kind, reason: why }),
   "running-unknown": () =>
     "it is not known how many replicas run, so no number is safe; give the predictor a workload source",
   "scaling-paused": () => "its ScaledObject holds KEDA still: nothing is carried out",

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { ApprovalContext } from "./change.ts";
 import { CalendarLimit } from "./calendar.ts";
+import { OverrideInForce } from "./override.ts";
 import { Pattern } from "./pattern.ts";
 import {
   Allocation,
@@ -125,6 +126,8 @@ export const DecisionRecord = z.strictObject({
     rollback: Rollback.optional(),
     /** Absent where changes need no approval. */
     approval: ApprovalContext.optional(),
+    /** Absent where nobody overrides the plan. */
+    override: OverrideInForce.optional(),
   }),
   actions: z.array(GuardAction).max(64),
   final: Allocation,
@@ -205,6 +208,8 @@ export const ServedRecommendation = z.strictObject({
   valid: z.boolean(),
   /** What the policy asked for before the guard. */
   wished: Allocation,
+  /** Absent where nobody overrides the plan. */
+  override: OverrideInForce.optional(),
   /** Which decision set each of the sizes, and why; absent from exporters of earlier releases. */
   setBy: SizeChanges.optional(),
   /** Guard steps that changed it, in order. */

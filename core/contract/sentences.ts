@@ -1,5 +1,6 @@
 import type { AuditEvent } from "./audit.ts";
 import type { Change } from "./change.ts";
+import { END_WORDS, overrideText } from "./override.ts";
 import type { Allocation } from "./plan.ts";
 import { SIZES } from "./recommendation.ts";
 import type { RecommendationList, ServedApplication, SizeChange, SizeChanges } from "./recommendation.ts";
@@ -117,6 +118,8 @@ export function eventText(event: AuditEvent): string {
     }
     case "calendar":
       return `calendar '${event.calendar}' of at least ${event.floorReplicas} replicas ${event.state}${deciderText(event)}`;
+    case "override":
+      return overrideEventText(event);
     case "change":
     default:
       return `${resourceChangeText(event)} ${event.state}${deciderText(event)}`;
@@ -148,4 +151,15 @@ export function savingsText({
     `in ${formatSeconds(observedSeconds)} since ${utcSeconds(sinceMs)} acting would have saved ${savedCost.toFixed(4)} and ` +
     `added ${addedCost.toFixed(4)}; objective missed for ${formatSeconds(missedSeconds)} while more was recommended`
   );
+}
+
+function overrideEventText({
+  action: kind,
+  by,
+  note: reason,
+  state,
+  ...facts
+}: Extract<AuditEvent, { kind: "override" }>): string {
+  if (state === "begun") return overrideText({ ...facts, kind, by, reason });
+  return `${kind} is over: ${END_WORDS[state]}${state === "expired" ? "" : ` by ${by}`}; the plan decides again`;
 }

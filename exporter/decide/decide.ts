@@ -1,5 +1,6 @@
 import type { CalendarLimit } from "@tradewind/core/contract/calendar.ts";
 import type { Allocation, ApplicationMode, Plan, Wish } from "@tradewind/core/contract/plan.ts";
+import type { OverrideInForce } from "@tradewind/core/contract/override.ts";
 import type { DecisionRecord, GuardLimits } from "@tradewind/core/contract/recommendation.ts";
 import { contentHash } from "@tradewind/core/values/hash.ts";
 import { guard } from "./guard/guard.ts";
@@ -60,6 +61,9 @@ export type SharedContext = Pick<
   "approval" | "brownout" | "disruptions" | "madeRoom" | "rollback" | "room"
 >;
 
+/** An override as it was ordered: what is done without it the decision adds. */
+export type OrderedOverride = Omit<OverrideInForce, "mode">;
+
 /** A wish that led to no decision. */
 export interface Refusal extends GuardRefusal {
   readonly namespace: string;
@@ -80,7 +84,7 @@ export function contextOf(
   plan: PlanHeader,
   past: DecisionPast,
   rules: DecisionRules,
-  shared: SharedContext = {},
+  { override, ...shared }: SharedContext & { readonly override?: OrderedOverride | undefined } = {},
 ): GuardContext {
   const decidedAtMs = plan.plannedAtMs;
   const calendars =
@@ -89,10 +93,11 @@ export function contextOf(
       : (past.kept.calendars ?? []).filter(({ untilMs }) => untilMs > decidedAtMs);
   const { exporterStartedAtMs, predictorTakenAtMs } = past;
   // What KEDA is held still for is not carried out, so it is neither booked nor held against what came of it.
-  const mode =
+  const ownMode =
     wish.observed.scalingPaused !== undefined
       ? "observe"
       : (rules.modeOf?.(plan, wish.namespace) ?? plan.mode ?? "act");
+  const mode = override?.kind === "pause" ? "observe" : ownMode;
   const previous = isStart(past, wish, mode) ? past.previous : undefined;
   return {
     wish,
@@ -113,14 +118,15 @@ export function contextOf(
     limits: limitsOf(plan, wish, past, rules),
     ...(calendars.length > 0 && { calendars }),
     ...shared,
+    ...(override && { override: { ...override, mode: ownMode } }),
   };
 }
 
 /** Takes the steps of the guard, and writes down what they read and did. */
-export function decide(given: GuardContext, plan: PlanHeader, rules: DecisionRules): Decision {
-  const { decidedAtMs, wish, ...context } = given;
+export function decide(guardContext: GuardContext, plan: PlanHeader, rules: DecisionRules): Decision {
+  const { decidedAtMs, wish, ...context } = guardContext;
   const { namespace, service } = wish;
-  const { actions, final, refusal } = guard(given);
+  const { actions, final, refusal } = guard(guardContext);
   if (refusal !== undefined) return { refusal: { namespace, service, ...refusal } };
   return {
     record: {
@@ -129,12 +135,43 @@ export function decide(given: GuardContext, plan: PlanHeader, rules: DecisionRul
       namespace,
       service,
       decidedAtMs,
-      validUntilMs: validUntilMs(wish, decidedAtMs, rules.staleAfterSeconds),
+      validUntilMs: validUntilMs(guardContext, rules.staleAfterSeconds),
       wish,
       context,
       actions,
       final,
     },
+  };
+}
+
+/**
+ * The same decision with another override, or without one.
+ * @returns undefined where nothing can be decided without it; the decision then stays until its time is up
+ */
+export function decideAgain(
+  record: DecisionRecord,
+  override: OrderedOverride | undefined,
+  { staleAfterSeconds }: Pick<DecisionRules, "staleAfterSeconds">,
+): DecisionRecord | undefined {
+  const { decidedAtMs, id, wish } = record;
+  const { override: before, ...rest } = record.context;
+  const ownMode = before?.mode ?? rest.mode ?? "act";
+  const context: DecisionRecord["context"] = {
+    ...rest,
+    mode: override?.kind === "pause" ? "observe" : ownMode,
+    ...(override && { override: { ...override, mode: ownMode } }),
+  };
+  const guardContext = { ...context, wish, decidedAtMs };
+  const { actions, final } = guard(guardContext);
+  if (final === undefined) return undefined;
+  const [time = ""] = id.split("-");
+  return {
+    ...record,
+    id: `${time}-${contentHash([id, override?.id ?? ""])}`,
+    validUntilMs: validUntilMs(guardContext, staleAfterSeconds),
+    context,
+    actions,
+    final,
   };
 }
 
@@ -155,9 +192,13 @@ function isStart({ previous }: DecisionPast, { observed }: Wish, mode: Applicati
   return (previous?.mode ?? "act") === "act" || (mode !== "act" && isUnknown);
 }
 
-/** A decision lives as long as its measurements are fresh: counted from the end of their window, which may lie a window before the plan. */
-function validUntilMs(wish: Wish, decidedAtMs: number, staleAfterSeconds: number): number {
-  return Math.min(wish.inputs.windowEndMs, decidedAtMs) + staleAfterSeconds * 1e3;
+/**
+ * A decision lives as long as its measurements are fresh: counted from the end of their window, which may lie a window before the plan. What a
+ * person holds or pauses needs no measurement.
+ */
+function validUntilMs({ decidedAtMs, override, wish }: GuardContext, staleAfterSeconds: number): number {
+  const freshMs = Math.min(wish.inputs.windowEndMs, decidedAtMs) + staleAfterSeconds * 1e3;
+  return override === undefined || override.kind === "floor" ? freshMs : Math.max(freshMs, override.endsAtMs);
 }
 
 /** Sorts by time, and differs between exporters, because their records differ. */

@@ -127,13 +127,14 @@ export function* servedNow(recommender: Recommender, monotonicMs: number): Gener
 }
 
 function served(entry: BookEntry, recommender: Recommender, monotonicMs: number): ServedRecommendation {
-  const { decidedMs, guard, recommendation, wished } = entry;
+  const { decidedMs, guard, override, recommendation, wished } = entry;
   const refusal = recommender.refusalOf(recommendation.namespace, recommendation.service);
   return {
     ...recommendation,
     ...(decidedMs === undefined ? {} : { ageSeconds: (monotonicMs - decidedMs) / 1e3 }),
     valid: recommender.isValid(entry, monotonicMs),
     wished,
+    ...(override && { override }),
     setBy: recommender.book.setBy(recommendation.namespace, recommendation.service),
     guard,
     ...(refusal && { refused: refusalInWords(refusal), refusedReasons: [refusal.reason] }),

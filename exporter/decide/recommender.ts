@@ -2,8 +2,12 @@ import type { Clock } from "@tradewind/core/process/clock.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { Allocation, Plan } from "@tradewind/core/contract/plan.ts";
 import type { Reason } from "@tradewind/core/contract/reason.ts";
+import type { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
 import { Turns } from "@tradewind/core/process/turns.ts";
-import { contextOf, decide } from "./decide.ts";
+import { contextOf, decide, decideAgain } from "./decide.ts";
+import type { OverriddenService } from "./override/overrides.ts";
+import { asRead } from "./override/rules.ts";
+import type { ServicePlace } from "./override/rules.ts";
 import type { DecisionPast, DecisionRules, KeptConfiguration, PlanHeader, Refusal } from "./decide.ts";
 import type { ChangeQueue } from "./approval/change-queue.ts";
 import { EVERYTHING, isOf, keyOf, nothingNew } from "./plan-draft.ts";
@@ -17,7 +21,7 @@ import { PlanFacts } from "./plan-facts.ts";
 import { serviceSight } from "./rollback/rollbacks.ts";
 import { forEachInSlices } from "../keep/slices.ts";
 import { readWish } from "../plans/read-plan.ts";
-import { bookEntry, bookKey, isOfPlan, isOfSilenceAfter } from "../keep/book-entry.ts";
+import { bookEntry, bookKey, entryKey, isOfPlan, isOfSilenceAfter } from "../keep/book-entry.ts";
 import type { DecisionBook } from "../keep/book.ts";
 import type { BookEntry } from "../keep/book-entry.ts";
 import type { StateKeeper } from "../keep/keeper.ts";
@@ -49,6 +53,8 @@ export interface RecommenderRules extends DecisionRules {
   readonly applicationOf?: (namespace: string, name: string) => Application | undefined;
   /** Whether it should be known and is not, as after a start or a deletion; absent: never. */
   readonly isUnread?: (namespace: string, name: string) => boolean;
+  /** Finds what a person ordered in the place of the plan; absent: nothing. */
+  readonly overrideOf?: (place: ServicePlace) => OverriddenService | undefined;
 }
 
 /** A plan as far as decisions need it. */
@@ -215,6 +221,40 @@ export class Recommender {
     });
   }
 
+  /** Decides once more on every service whose override began or ended since, and puts that in force. Resolves once KEDA is answered so. */
+  async reconsider(): Promise<void> {
+    return this.#turns.take(async () => {
+      const draft = nothingNew(EVERYTHING);
+      await this.#inSlices(this.book.entries(), (entry) => {
+        const again = this.#again(entry);
+        if (again !== undefined) draft.entries.set(entryKey(again), again);
+      });
+      if (draft.entries.size === 0) return;
+      await this.#saveChanges();
+      await this.#keeper.save(this.#stateAfter(draft), this.#patienceMs);
+      const events = [...draft.entries.values()].flatMap((entry) => {
+        const { namespace, service } = entry.recommendation;
+        return decisionEvents(entry, this.book.get(namespace, service));
+      });
+      if (this.#journal !== undefined) await atMost(this.#patienceMs, this.#journal.append(events));
+      for (const [key, refusal] of this.#refusals.get(keyOf(EVERYTHING)) ?? [])
+        draft.refusals.set(key, refusal);
+      await this.#serve(rowsAfter(draft, this.book, this.#refusals));
+      this.book.replace(draft.entries);
+    });
+  }
+
+  /** Undefined where nothing has changed. */
+  #again(entry: BookEntry): BookEntry | undefined {
+    const { decidedMs, json, override: before, recommendation } = entry;
+    const found = this.#rules.overrideOf?.(recommendation);
+    if (decidedMs === undefined || found?.override.id === before?.id) return undefined;
+    const endsAtMs = recommendation.decidedAtMs + Math.round((found?.endsMs ?? decidedMs) - decidedMs);
+    const order = found && asRead(found.override, recommendation, endsAtMs);
+    const record = decideAgain(JSON.parse(json) as DecisionRecord, order, this.#rules);
+    return record && bookEntry(record, decidedMs);
+  }
+
   async #takeNow(plan: TakenPlan, scope: Scope): Promise<void> {
     const draft = nothingNew(scope, plan.header.disruptions);
     this.#follow(plan.header.predictorStartedAtMs, scope);
@@ -312,10 +352,14 @@ export class Recommender {
     const past = this.#past(entryBefore, plan, scope);
     const approval = this.#queue?.contextOf(header, wish, entryBefore, past.kept?.approval);
     const disruptions = draft.disruptions.get(service);
+    const place = { application: header.application, namespace, service };
+    const overridden = this.#rules.overrideOf?.(place);
+    const endsAtMs = Math.round((overridden?.endsMs ?? 0) + header.plannedAtMs - plan.madeMs);
     const context = contextOf(wish, header, past, this.#rules, {
       ...this.#planFacts.standing(header, wish, entryBefore),
       ...(disruptions && { disruptions }),
       ...(approval && { approval }),
+      ...(overridden && { override: asRead(overridden.override, place, endsAtMs) }),
     });
     const refusal = refusalOf(context);
     if (refusal === undefined) {

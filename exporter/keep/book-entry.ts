@@ -1,3 +1,4 @@
+import type { OverrideInForce } from "@tradewind/core/contract/override.ts";
 import type { Allocation, ApplicationMode, Plan, Wish } from "@tradewind/core/contract/plan.ts";
 import type {
   Brownout,
@@ -50,6 +51,8 @@ export interface BookEntry {
   readonly mode: ApplicationMode;
   /** What ran before, as far as the record says. */
   readonly observed: Partial<Allocation>;
+  /** What a person ordered in the place of the plan. */
+  readonly override: OverrideInForce | undefined;
   readonly guard: ServedRecommendation["guard"];
   readonly json: string;
 }
@@ -106,6 +109,7 @@ export function bookEntry(record: DecisionRecord, decidedMs: number | undefined)
     },
     silentSincePlanMs: record.wish.evidence["plannedAtMs"],
     mode: record.context.mode ?? "act",
+    override: record.context.override,
     guard: record.actions.map(({ step, reason, reasons }) => ({ step, reason, reasons })),
     json: JSON.stringify(record),
   };

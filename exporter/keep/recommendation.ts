@@ -1,5 +1,6 @@
 import type { DecisionRecord, Recommendation } from "@tradewind/core/contract/recommendation.ts";
 
+import { overrideReason } from "@tradewind/core/contract/override.ts";
 import type { Reason } from "@tradewind/core/contract/reason.ts";
 import { distinct, sentenceOf } from "@tradewind/core/contract/reasons.ts";
 
@@ -47,9 +48,13 @@ function predictionOf({
   return { prediction: { errorRatio, biasRatio, coverageRatio } };
 }
 
-/** What holds its autoscaler still; a service that others made room for says so, as they do. */
-function comesFirst({ context: { madeRoom, room }, wish: { observed } }: DecisionRecord): Reason[] {
+/** Who overrides the plan; what holds its autoscaler still; a service that others made room for says so, as they do. */
+function comesFirst({ actions, context, wish: { observed } }: DecisionRecord): Reason[] {
+  const { madeRoom, override, room } = context;
+  // Where the guard changed a size for it, its step says so.
+  const isSaid = override === undefined || actions.some(({ step }) => step === "override");
   return [
+    ...(isSaid ? [] : [overrideReason(override)]),
     ...(observed.scalingPaused === undefined ? [] : [pauseOf(observed.scalingPaused)]),
     ...(room?.behind === undefined
       ? []

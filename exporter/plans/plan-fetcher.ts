@@ -34,6 +34,8 @@ export interface PlanFetcher {
    * @throws TradewindError as {@link fetch}
    */
   answer(question: Question, stopping: AbortSignal): Promise<Reply>;
+  /** Says something to every predictor that is known, and never throws: each answer, or why there is none. */
+  tell(question: Question, stopping: AbortSignal): Promise<readonly (Reply | Error)[]>;
   /** Age of the plan in use when a newer one should have come already; else undefined. ms */
   overdueMs(): number | undefined;
   /** Forgets the last plan, so that the next fetch gives it again. */
@@ -112,6 +114,13 @@ export class OnePredictor implements PlanFetcher {
 
   async answer(question: Question, stopping: AbortSignal): Promise<Reply> {
     return this.#client.ask(question, stopping);
+  }
+
+  async tell(question: Question, stopping: AbortSignal): Promise<readonly (Reply | Error)[]> {
+    const reply = await this.answer(question, stopping).catch((error: unknown) =>
+      error instanceof Error ? error : new Error(String(error)),
+    );
+    return [reply];
   }
 
   ageMs(): number | undefined {

@@ -109,6 +109,12 @@ export class PredictorChoice implements PlanFetcher {
     return candidate.predictor.answer(question, stopping);
   }
 
+  async tell(question: Question, stopping: AbortSignal): Promise<readonly (Reply | Error)[]> {
+    const answering = [...this.candidates.values()].filter(({ answers }) => answers);
+    const all = await Promise.all(answering.map(async ({ predictor }) => predictor.tell(question, stopping)));
+    return all.flat();
+  }
+
   forgetLast(): void {
     for (const { predictor } of this.candidates.values()) predictor.forgetLast();
   }

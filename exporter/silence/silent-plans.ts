@@ -92,7 +92,7 @@ export class SilentPlans {
         sequence: this.sequence,
         predictorStartedAtMs: context.predictorStartedAtMs ?? 0,
         plannedAtMs: Math.max(0, Math.round(nowMs + decidedAtMs - first.decidedMs)),
-        ...(context.mode && { mode: context.mode }),
+        ...(context.mode && { mode: context.override?.mode ?? context.mode }),
         disruptions: known.flatMap(({ record: { context: of, service } }) =>
           of.disruptions === undefined ? [] : [{ service, ...of.disruptions }],
         ),

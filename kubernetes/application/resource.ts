@@ -43,8 +43,11 @@ export const Resource = z.object({
   ),
 });
 
-/** Ids of changes that annotations of an Application decide on. */
+/** What annotations of an Application say. */
 export interface Annotated {
+  /** Overrides of its services, as JSON; absent where there are none. */
+  readonly override?: string;
+  /** Ids of changes that are decided on. */
   readonly approved: readonly string[];
   readonly refused: readonly string[];
 }
@@ -59,10 +62,11 @@ export interface ConfigurationReading {
 
 const APPROVE = "tradewind.dev/approve";
 const REFUSE = "tradewind.dev/refuse";
-/** Some 1,000 ids; what follows is not read. */
+const OVERRIDE = "tradewind.dev/override";
+/** Some 1,000 ids, or 100 overrides; what follows is not read. */
 const MOST_CHARACTERS = 20_000;
 
-/** What the annotations of an Application say: ids separated by commas. An id in both is refused. */
+/** Ids are separated by commas. An id in both is refused. */
 export function annotatedIn({ annotations }: z.infer<typeof Resource>["metadata"]): Annotated {
   const idsOf = (name: string): string[] =>
     (annotations[name] ?? "")
@@ -71,7 +75,12 @@ export function annotatedIn({ annotations }: z.infer<typeof Resource>["metadata"
       .map((each) => each.trim())
       .filter((each) => each !== "");
   const refused = new Set(idsOf(REFUSE));
-  return { approved: idsOf(APPROVE).filter((each) => !refused.has(each)), refused: [...refused] };
+  const override = annotations[OVERRIDE]?.slice(0, MOST_CHARACTERS);
+  return {
+    approved: idsOf(APPROVE).filter((each) => !refused.has(each)),
+    refused: [...refused],
+    ...(override !== undefined && { override }),
+  };
 }
 
 export const NOTHING_ANNOTATED: Annotated = { approved: [], refused: [] };

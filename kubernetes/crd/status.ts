@@ -56,6 +56,11 @@ export const ServiceStatus = z.strictObject({
     .max(1_000)
     .optional()
     .describe("What the newest decision that changed a size changed, when and why."),
+  override: z
+    .string()
+    .max(500)
+    .optional()
+    .describe("Who overrides the plan, until when and why; absent where nobody does."),
   guard: z.array(Text).max(64).describe("Guard steps that changed what the policy asked for."),
   valid: z.boolean().describe("False once the decision is too old to be served."),
   decidedAt: Text.describe("RFC 3339."),

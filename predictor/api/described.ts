@@ -6,6 +6,7 @@ import { Explanation } from "@tradewind/core/contract/explanation.ts";
 import { LoadForecast } from "@tradewind/core/contract/forecast.ts";
 import { Course, IncidentList, Measured } from "@tradewind/core/contract/measured.ts";
 import { NodeClassList } from "@tradewind/core/contract/node-classes.ts";
+import { Override, OverrideExchange } from "@tradewind/core/contract/override.ts";
 import { PatternList } from "@tradewind/core/contract/pattern.ts";
 import { PeriodReport } from "@tradewind/core/contract/period-report.ts";
 import { Plan } from "@tradewind/core/contract/plan.ts";
@@ -104,6 +105,15 @@ export const DESCRIBED_ROUTES: readonly DescribedRoute[] = [
     query: ONE,
     body: WhatIfRequest,
     answer: WhatIfAnswer,
+  },
+  {
+    method: "post",
+    path: "/v1/overrides",
+    summary:
+      "Takes what a scaler was ordered, and says what others were; needs the scope `override`, or this machine.",
+    query: ONE,
+    body: OverrideExchange,
+    answer: z.object({ overrides: z.array(Override) }),
   },
   get("/metrics", "Metrics for Prometheus.", {}),
   get("/healthz", "Whether the process works.", { answer: z.object({ ok: z.literal(true) }) }),

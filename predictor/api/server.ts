@@ -22,6 +22,7 @@ import { addApplicationRoutes } from "./application-routes.ts";
 import { chosen } from "./asked.ts";
 import type { Asked } from "./asked.ts";
 import { DESCRIBED } from "./described.ts";
+import { addOverrides } from "./overrides.ts";
 import { addProposals } from "./proposals.ts";
 import { fail, sendText } from "./replies.ts";
 
@@ -78,12 +79,14 @@ export async function startApi(options: ApiOptions): Promise<Api> {
     if (tooMuch === undefined) void parseJson(request, body, done);
     else done(tooMuch);
   });
+  server.decorateRequest("caller");
   server.addHook("onRequest", async (request, reply) => {
     reply.headers(HEADERS);
     const { authorization, host } = request.headers;
     if (isProbe(request.url)) return undefined;
     const knock = { authorization, host, address: request.socket.remoteAddress };
     const admission = options.door.admit(knock, request.routeOptions.config as Need);
+    if ("caller" in admission) request.caller = admission.caller;
     const refused =
       "refused" in admission ? admission.refused : options.work.admit(request.raw, reply.raw, false);
     if (refused === undefined) return undefined;
@@ -128,6 +131,7 @@ function addRoutes(server: FastifyInstance, options: ApiOptions): void {
   addApplicationRoutes(server, applications);
   addWhatIf(server, applications);
   addProposals(server, applications);
+  addOverrides(server, applications);
   addAccuracy(server, applications);
   server.get<{ Params: { hash: string } }>("/v1/inputs/:hash", async ({ params }, reply) => {
     const text = ofAny(applications, ({ archive }) => archive.get(params.hash));

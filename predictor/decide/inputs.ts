@@ -1,4 +1,5 @@
 import { Application } from "@tradewind/core/contract/application.ts";
+import { FixedService } from "@tradewind/core/contract/override.ts";
 import type { Plan } from "@tradewind/core/contract/plan.ts";
 import { PolicyChoice } from "@tradewind/core/contract/policy-choice.ts";
 import { Count, EpochMs, NodeClassName, ServiceName } from "@tradewind/core/contract/quantity.ts";
@@ -60,6 +61,8 @@ export const PolicyInputs = z.strictObject({
   comingCores: z.number().positive().optional(),
   /** Pods more that nodes take of a service that something other than CPU keeps from them; absent where nothing does. */
   podsMore: z.record(ServiceName, Count).optional(),
+  /** Services that people hold, pause or keep at a floor: plans are made around them. Absent where there are none. */
+  overrides: z.array(FixedService).max(10_000).optional(),
   /** CPU that is left of nodes that take pods, cores by node class; absent where all nodes are of one class. */
   roomByNodeClass: z.record(NodeClassName, z.number().positive()).optional(),
   /**

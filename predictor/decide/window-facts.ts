@@ -22,7 +22,7 @@ export interface Facts {
 }
 
 export function factsOf(inputs: PolicyInputs, models: Models): Facts {
-  const { application, containerLimits, nowMs, podsMore, settings, windowSet } = inputs;
+  const { application, containerLimits, nowMs, overrides, podsMore, settings, windowSet } = inputs;
   const state = afterGap(inputs.state, windowSet);
   const verdict = judge(windowSet.flows, application, settings, state.flows);
   const slo = sloStanding(verdict);
@@ -34,6 +34,7 @@ export function factsOf(inputs: PolicyInputs, models: Models): Facts {
     windowSet,
     missing,
     podsMore,
+    overrides,
     containerLimits,
     nowMs,
   };

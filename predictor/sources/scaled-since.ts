@@ -7,12 +7,14 @@ type Scaled = Pick<Window, "maxReplicas" | "minReplicas" | "replicasWanted" | "s
 /**
  * The windows with what the platform is asked for now, where somebody has scaled a service that is not acted on, or has begun or ended to
  * hold one still. What a decision that is carried out changes waits for the next window.
+ * @param paused services that a person pauses
  * @returns undefined where nothing has changed
  */
 export function scaledSince(
   windowSet: WindowSet,
   scalings: readonly Scaling[],
   { mode, namespace }: { readonly mode: ApplicationMode; readonly namespace: string },
+  paused: ReadonlySet<string> = new Set(),
 ): WindowSet | undefined {
   const own = scalings.filter((each) => each.namespace === namespace);
   const byService = Map.groupBy(own, ({ service }) => service);
@@ -22,7 +24,7 @@ export function scaledSince(
     // Several workloads of one service: their sum waits for the next window.
     const [scaling] = now?.length === 1 ? now : [];
     if (scaling === undefined || window.replicasWanted === undefined) return window;
-    const isHeld = mode !== "act" || window.scalingPaused !== undefined;
+    const isHeld = mode !== "act" || window.scalingPaused !== undefined || paused.has(window.service);
     const isScaled = isHeld && scaling.replicasWanted !== window.replicasWanted;
     if (!isScaled && scaling.scalingPaused === window.scalingPaused) return window;
     isChanged = true;

@@ -18,6 +18,8 @@ import { registerStoreMetrics } from "@tradewind/predictor/store/metrics.ts";
 import { Registry } from "prom-client";
 import { beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
+import { RecommendationList } from "@tradewind/core/contract/recommendation.ts";
+import { serviceSeries } from "@tradewind/exporter/serve/prometheus/recommendations.ts";
 import { DASHBOARDS } from "../../charts/generate/dashboards/list.ts";
 import { AgentOn } from "../agent/agent-on.ts";
 import { Tree } from "../agent/tree/plant.ts";
@@ -81,7 +83,14 @@ async function exporterMetrics(): Promise<void> {
   const [listen, grpcListen] = ["127.0.0.1:0", "127.0.0.1:0"];
   const exporter = await startExporter({ listen, grpcListen, predictor: predictor.url, logLevel: "silent" });
   try {
-    await addFrom(exporter.addresses["http"]!);
+    const http = exporter.addresses["http"]!;
+    await addFrom(http);
+    const list = RecommendationList.parse(await (await fetch(`${http}/v1/recommendations`)).json());
+    const override = { id: "0123456789", kind: "hold", by: "ann", reason: "any", mode: "act" } as const;
+    const held = list.recommendations.map((each) =>
+      Object.assign({}, each, { override: { ...override, untilMs: 1, endsAtMs: 1 } }),
+    );
+    addText([...serviceSeries(held)].join(""));
   } finally {
     await exporter.stop();
     await predictor.stop();

@@ -54,10 +54,12 @@ export function applicationIn(
 
 /**
  * What may be written about a recommendation: nothing of an application before its first plan since the start, and nothing of a
- * service that KEDA is held still for.
+ * service that KEDA is held still for, or that a person pauses.
  */
 export function modeIn(scene: Scene, served: ServedRecommendation | undefined): ApplicationMode | undefined {
-  if (served !== undefined && scene.isPaused(served.namespace, served.service)) return "observe";
+  const isPaused = served?.override?.kind === "pause";
+  if (served !== undefined && (isPaused || scene.isPaused(served.namespace, served.service)))
+    return "observe";
   const application = applicationIn(scene, served);
   return application === undefined ? undefined : modeOf(application);
 }

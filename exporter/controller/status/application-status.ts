@@ -1,3 +1,4 @@
+import { overrideText } from "@tradewind/core/contract/override.ts";
 import type { SharedName } from "@tradewind/core/contract/application-list.ts";
 import type { Prices } from "@tradewind/core/contract/prices.ts";
 import type { RecommendationList, ServedRecommendation } from "@tradewind/core/contract/recommendation.ts";
@@ -104,6 +105,7 @@ function serviceStatus(served: ServedRecommendation, { workloadOf }: StatusInput
     ...(change !== undefined && {
       lastChange: `${change.what} at ${utcSeconds(change.decidedAtMs)}: ${change.reason}`.slice(0, 300),
     }),
+    ...(served.override && { override: overrideText(served.override) }),
     guard: served.guard.map(({ step }) => step),
     valid: served.valid,
     decidedAt: utcSeconds(served.decidedAtMs),
@@ -139,5 +141,17 @@ export function materialOf(status: ApplicationStatus): string {
 
 function materialOfService(service: ServiceStatus): unknown[] {
   const { cpu, guard, memory, name, namespace, policy, replicas, replicasReady, valid, workload } = service;
-  return [namespace, name, workload, replicas, replicasReady, cpu, memory, policy, guard, valid];
+  return [
+    namespace,
+    name,
+    workload,
+    replicas,
+    replicasReady,
+    cpu,
+    memory,
+    policy,
+    guard,
+    valid,
+    service.override,
+  ];
 }

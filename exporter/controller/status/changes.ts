@@ -1,4 +1,5 @@
 import type { ServedRecommendation } from "@tradewind/core/contract/recommendation.ts";
+import { overrideText } from "@tradewind/core/contract/override.ts";
 import { codesOf } from "@tradewind/core/contract/reasons.ts";
 import { countedOn, sizeOf } from "../sizing/settled-sizes.ts";
 import type { EventFacts } from "@tradewind/kubernetes/write/events.ts";
@@ -16,7 +17,22 @@ export function changesBetween(
   now: ServedRecommendation,
 ): Change[] {
   if (before === undefined) return [];
-  return [...validity(before, now), ...numbers(before, now), ...holding(before, now)];
+  const orders = overriding(before, now);
+  // What is recommended in a pause is not carried out.
+  if (now.override?.kind === "pause") return orders;
+  return [...orders, ...validity(before, now), ...numbers(before, now), ...holding(before, now)];
+}
+
+/** A newer order on the same service begins where the older one ends. */
+function overriding(
+  { override: before }: ServedRecommendation,
+  { override: now }: ServedRecommendation,
+): Change[] {
+  if (before?.id === now?.id) return [];
+  if (now !== undefined) return [change("Normal", "OverrideBegun", "Override", overrideText(now))];
+  if (before === undefined) return [];
+  const note = `the ${before.kind} by ${before.by} is over; the plan decides again`;
+  return [change("Normal", "OverrideEnded", "Override", note)];
 }
 
 function validity(before: ServedRecommendation, now: ServedRecommendation): Change[] {

@@ -31,7 +31,8 @@ export class EventsPart implements LeaderPart {
       const workload = find(namespace, service)?.workload;
       const before = this.seen.get(key);
       // Where there is no workload (yet) the change is told once there is one.
-      if (workload === undefined || modeIn(scene, served) === "observe") {
+      const mode = served.override?.mode ?? modeIn(scene, served);
+      if (workload === undefined || mode === "observe") {
         if (before !== undefined) seen.set(key, before);
         continue;
       }

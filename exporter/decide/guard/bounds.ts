@@ -6,6 +6,7 @@ import type { GuardStep } from "./step.ts";
 /** Keeps the allocation inside the minimum and maximum, and rounds container sizes up to whole steps. */
 export const bounds: GuardStep = {
   name: "bounds",
+  bindsHeld: true,
   apply: (allocation, context) => {
     const limits = boundsOf(context);
     const within = bounded(allocation, limits);

@@ -7,6 +7,7 @@ import type { GuardStep } from "./step.ts";
  */
 export const disruptionBudget: GuardStep = {
   name: "disruption-budget",
+  bindsHeld: true,
   apply: (allocation, context) => {
     const { allowed: allowedReplicas, budget } = context.disruptions ?? {};
     const { replicasReady, replicasWanted } = context.wish.observed;

@@ -10,6 +10,7 @@ import { calendar } from "./calendar.ts";
 import { changeLimit } from "./change-limit.ts";
 import { disruptionBudget } from "./disruption-budget.ts";
 import { missingData } from "./missing-data.ts";
+import { isHeld, override } from "./override.ts";
 import { restartGrace } from "./restart-grace.ts";
 import { rollback } from "./rollback.ts";
 import { room } from "./room.ts";
@@ -18,7 +19,8 @@ import type { GuardContext, GuardStep } from "./step.ts";
 
 /**
  * The steps in their order. A later step sees what the earlier ones left; each may only hold, add or refuse, except
- * `brownout`, `calendar` and `bounds`, which apply what a person configured, and `change-limit`, which slows growth. docs/guard.md explains each.
+ * `brownout`, `calendar`, `override` and `bounds`, which apply what a person configured, and `change-limit`, which slows growth. docs/guard.md
+ * explains each.
  */
 export const GUARD_STEPS: readonly GuardStep[] = [
   staleInput,
@@ -28,6 +30,7 @@ export const GUARD_STEPS: readonly GuardStep[] = [
   ...approvals,
   rollback,
   calendar,
+  override,
   room,
   disruptionBudget,
   bounds,
@@ -48,12 +51,16 @@ export type GuardOutcome =
   | { readonly final: Allocation; readonly actions: GuardAction[]; readonly refusal?: never }
   | { readonly refusal: GuardRefusal; readonly final?: never; readonly actions?: never };
 
+/** Those that count for the service: a person who holds it has the word of all that only doubt, limit or schedule the plan. */
+const stepsFor = (context: GuardContext, steps: readonly GuardStep[]): readonly GuardStep[] =>
+  isHeld(context) ? steps.filter(({ bindsHeld }) => bindsHeld) : steps;
+
 /** The first step that refuses. What the services of a plan do to each other changes no refusal. */
 export function refusalOf(
   context: GuardContext,
   steps: readonly GuardStep[] = GUARD_STEPS,
 ): GuardRefusal | undefined {
-  for (const { name, refuse } of steps) {
+  for (const { name, refuse } of stepsFor(context, steps)) {
     const reason = refuse?.(context) ?? null;
     if (reason !== null) return { step: name, reason };
   }
@@ -66,7 +73,7 @@ export function guard(context: GuardContext, steps: readonly GuardStep[] = GUARD
   if (refusal !== undefined) return { refusal };
   let allocation = context.wish.allocation;
   const actions: GuardAction[] = [];
-  for (const { apply, name } of steps) {
+  for (const { apply, name } of stepsFor(context, steps)) {
     const verdict = apply(allocation, context);
     if (verdict === null || sameAllocation(allocation, verdict.allocation)) continue;
     actions.push({

@@ -4,6 +4,7 @@ import type { GuardStep } from "./step.ts";
 /** Ends growth where a quota of the namespace has no room for more pods. What runs stays. */
 export const room: GuardStep = {
   name: "room",
+  bindsHeld: true,
   apply: (allocation, context) => {
     const { mostReplicas, quota, ahead = [] } = context.room ?? {};
     if (mostReplicas === undefined || quota === undefined) return null;

@@ -8,6 +8,7 @@ import type { GuardStep } from "./step.ts";
  */
 export const staleInput: GuardStep = {
   name: "stale-input",
+  bindsHeld: true,
   refuse: ({ wish, decidedAtMs, staleAfterSeconds }) => {
     const flaw = unusable(wish.allocation);
     if (flaw !== undefined) return flaw;

@@ -20,6 +20,8 @@ export interface Verdict {
 /** One rule of the guard. Both parts return null where they have nothing to say. */
 export interface GuardStep {
   readonly name: string;
+  /** Counts for a service that a person holds, too: what a cluster or a configuration cannot carry out. */
+  readonly bindsHeld?: true;
   /** Why nothing may be recommended at all. Asked of all steps before the first is applied. */
   readonly refuse?: (context: GuardContext) => Reason | null;
   readonly apply: (allocation: Allocation, context: GuardContext) => Verdict | null;

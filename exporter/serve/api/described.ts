@@ -6,6 +6,7 @@ import { Change, ChangeList } from "@tradewind/core/contract/change.ts";
 import { Explanation } from "@tradewind/core/contract/explanation.ts";
 import { LoadForecast } from "@tradewind/core/contract/forecast.ts";
 import { Course, IncidentList, Measured } from "@tradewind/core/contract/measured.ts";
+import { OverrideList } from "@tradewind/core/contract/override.ts";
 import { PatternList } from "@tradewind/core/contract/pattern.ts";
 import { DecisionRecord, RecommendationList } from "@tradewind/core/contract/recommendation.ts";
 import { RouteList } from "@tradewind/core/contract/route-list.ts";
@@ -13,6 +14,7 @@ import { SensitivityList } from "@tradewind/core/contract/sensitivities.ts";
 import { WhatIfAnswer, WhatIfRequest } from "@tradewind/core/contract/what-if.ts";
 import type { DescribedRoute, DescribedServer } from "@tradewind/core/net/openapi.ts";
 import { VERSION } from "@tradewind/core/process/version.ts";
+import { OverrideForm } from "./overrides.ts";
 
 const get = (
   path: string,
@@ -64,6 +66,14 @@ export const DESCRIBED_ROUTES: readonly DescribedRoute[] = [
       by: z.string().optional(),
     }),
     answer: Change,
+  },
+  get("/v1/overrides", "What people ordered in the place of the plan.", { answer: OverrideList }),
+  {
+    method: "post",
+    path: "/v1/overrides",
+    summary: "Pauses, holds, keeps at a floor, undoes or releases; needs a token of the scope `override`.",
+    body: OverrideForm,
+    answer: OverrideList.pick({ overrides: true }),
   },
   get("/v1/calendars", "Times that are known in advance.", { answer: CalendarList }),
   get("/v1/backtest", "The backtest that the operator names.", { answer: BacktestSummary }),

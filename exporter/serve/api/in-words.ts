@@ -6,6 +6,7 @@ import type {
   ServedRecommendation,
 } from "@tradewind/core/contract/recommendation.ts";
 import type { Reasons } from "@tradewind/core/contract/reason.ts";
+import { overrideText } from "@tradewind/core/contract/override.ts";
 import { codesOf } from "@tradewind/core/contract/reasons.ts";
 import { severityOf } from "@tradewind/core/contract/standing.ts";
 import type { Paint } from "@tradewind/core/terminal/style.ts";
@@ -15,11 +16,15 @@ import { lastChange, latencyText, savingsText, sizeText } from "@tradewind/core/
 import { formatLatency, percent, utcSeconds } from "@tradewind/core/values/amounts.ts";
 import { recommendationOf } from "../../keep/recommendation.ts";
 
+/** Services that one override names. */
+const MOST_NAMES = 5;
+
 const NONE =
   "No decision yet: the first comes with the first window of requests. 'tradewind doctor' says what is missing.";
 
 /** A head line on the application, a table of the services, and the newest change of each with its reason. */
 export function statusInWords({ recommendations, ...head }: RecommendationList, paint: Paint): string {
+  const overridden = overridesInWords(recommendations, paint);
   if (recommendations.length === 0) return [...headsInWords(head, paint), NONE].join("\n\n");
   const changes = recommendations
     .flatMap((served) => {
@@ -39,9 +44,31 @@ export function statusInWords({ recommendations, ...head }: RecommendationList, 
     refused === undefined ? [] : [`  ${service}  ${refused}${codesAfter(refusedReasons)}`],
   );
   const refusedNow = refusals.length === 0 ? [] : [["Refused now:", ...refusals].join("\n")];
-  return [...headsInWords(head, paint), servicesTable(recommendations, paint), listed, ...refusedNow].join(
-    "\n\n",
+  return [
+    ...headsInWords(head, paint),
+    ...overridden,
+    servicesTable(recommendations, paint),
+    listed,
+    ...refusedNow,
+  ].join("\n\n");
+}
+
+/** One line for each override, with its services: `held by ann until 04:30 UTC: bad deploy [cart, pay]`. */
+function overridesInWords(recommendations: readonly ServedRecommendation[], paint: Paint): string[] {
+  const byId = Map.groupBy(
+    recommendations.filter(({ override }) => override !== undefined),
+    ({ override }) => override?.id,
   );
+  const lines = [...byId.values()].flatMap((services) => {
+    const [only, ...others] = services;
+    if (only?.override === undefined) return [];
+    const { replicas, ...rest } = only.override;
+    const names = services.slice(0, MOST_NAMES).map(({ service }) => service);
+    const more = services.length > MOST_NAMES ? ` and ${services.length - MOST_NAMES} more` : "";
+    const text = overrideText({ ...rest, replicas: others.length === 0 ? replicas : undefined });
+    return [paint("yellow", `${text} [${names.join(", ")}${more}]`)];
+  });
+  return lines.length === 0 ? [] : [lines.join("\n")];
 }
 
 /** The same with a few lines for each service instead of the table. */
@@ -153,7 +180,7 @@ function headInWords(head: Omit<RecommendationList, "recommendations">, paint: P
 }
 
 function serviceInWords(served: ServedRecommendation): string {
-  const { namespace, policy, reason, refused, replicasReady = "?", service, setBy, valid } = served;
+  const { namespace, override, policy, reason, refused, replicasReady = "?", service, setBy, valid } = served;
   const codes = codesAfter(refused === undefined ? served.reasons : served.refusedReasons);
   const change = lastChange(setBy);
   const said =
@@ -162,6 +189,7 @@ function serviceInWords(served: ServedRecommendation): string {
       : `${change.what} at ${utcSeconds(change.decidedAtMs)} (${change.policy}): ${change.reason}${codesAfter(change.reasons)}`;
   return [
     `${service} (${namespace}): ${replicasReady} ready, ${sizeText(served)} recommended${valid ? "" : ", too old to be served"}`,
+    ...(override === undefined ? [] : [`  override     ${overrideText(override)}`]),
     `  last change  ${said}`,
     `  now          ${policy}: ${refused ?? reason}${codes}`,
     ...predictionInWords(served),

@@ -21,6 +21,8 @@ import { DESCRIBED } from "./described.ts";
 import { replayed } from "./replayed.ts";
 import { FILES, loadConsole } from "../web/assets.ts";
 import type { Asset } from "../web/assets.ts";
+import { setOverrides } from "./overrides.ts";
+import type { OverridesPort } from "./overrides.ts";
 import { setOccasions } from "./occasions.ts";
 import type { Occasions } from "./occasions.ts";
 import { setQuestions } from "./questions.ts";
@@ -35,6 +37,7 @@ export interface ApiSurroundings {
   readonly decisionJson: (id: string) => string | undefined;
   readonly historyJson: (namespace: string, service: string) => string[];
   readonly changes: ChangesPort;
+  readonly overrides: OverridesPort;
   /** What happened, what is going to happen, and what would have. */
   readonly occasions: Occasions;
   readonly watched: WatchedState;
@@ -82,7 +85,7 @@ const SECURITY_HEADERS = {
 
 /**
  * Serves metrics, recommendations, decision records, health and the web page. All that can be
- * changed through it is whether a change that waits for a person is approved, and that with a token only.
+ * changed through it is whether a change that waits for a person is approved, and what overrides the plan, and that with a token only.
  * @throws TradewindError `cannot-listen` naming the address
  */
 export async function serveApi(
@@ -118,6 +121,7 @@ export async function serveApi(
   setHealth(server, surroundings, () => draining);
   setData(server, surroundings);
   setChanges(server, surroundings.changes);
+  setOverrides(server, surroundings.overrides);
   setOccasions(server, surroundings.occasions);
   setQuestions(server, surroundings.ask);
   setStream(server, surroundings.watched);
@@ -256,7 +260,7 @@ function setErrors(server: FastifyInstance, log: Logger): void {
   server.setNotFoundHandler(async (_request, reply) =>
     problem(reply, 404, "not-found", [
       "there are / /metrics /v1/recommendations /v1/stream /v1/decisions/{id} /v1/decisions/{id}/replay",
-      "/v1/decisions?namespace=&service= /v1/events /v1/changes /v1/calendars /v1/backtest /v1/what-if /v1/explain",
+      "/v1/decisions?namespace=&service= /v1/events /v1/changes /v1/overrides /v1/calendars /v1/backtest /v1/what-if /v1/explain",
       "/v1/incidents /v1/measured /v1/routes /v1/course /v1/forecast /v1/sensitivities /openapi.json /healthz /readyz",
     ]),
   );

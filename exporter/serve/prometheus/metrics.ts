@@ -1,4 +1,5 @@
 import { Counter, Gauge, Registry } from "prom-client";
+import { OVERRIDE_ENDS, OVERRIDE_KINDS } from "@tradewind/core/contract/override.ts";
 import { VERSION } from "@tradewind/core/process/version.ts";
 import { registerTlsSeries } from "@tradewind/core/net/tls-series.ts";
 import { NOTHING_YET } from "../keda/messages.ts";
@@ -53,6 +54,11 @@ export class ExporterMetrics implements AuditCounter, DecisionCounter, StateCoun
   readonly #audited = this.#counter("tradewind_audit_rows_total", "Rows of the audit trail by result.", [
     "result",
   ]);
+  readonly #overrides = this.#counter(
+    "tradewind_override_changes_total",
+    "Overrides by kind and by what became of them: begun, released, replaced, expired.",
+    ["kind", "state"],
+  );
   /** The observer of a port's certificates. */
   readonly tls = registerTlsSeries(this.registry, { Counter, Gauge });
 
@@ -65,6 +71,8 @@ export class ExporterMetrics implements AuditCounter, DecisionCounter, StateCoun
     for (const event of ["saved", "save-failed", "read", "record-rejected", "corrupt", "unreadable"]) {
       this.#stateEvents.inc({ event }, 0);
     }
+    for (const kind of OVERRIDE_KINDS)
+      for (const state of ["begun", ...OVERRIDE_ENDS]) this.#overrides.inc({ kind, state }, 0);
     for (const result of ["written", "lost", "unreadable"]) this.#audited.inc({ result }, 0);
     for (const problem of UNUSABLE_PLANS) this.#pollErrors.inc({ problem }, 0);
     for (const direction of ["forward", "back"]) this.#clockSteps.inc({ direction }, 0);
@@ -106,6 +114,11 @@ export class ExporterMetrics implements AuditCounter, DecisionCounter, StateCoun
 
   audited(result: "written" | "lost" | "unreadable", rows: number): void {
     this.#audited.inc({ result }, rows);
+  }
+
+  /** @param state how it ended; `begun` while it has not */
+  overrideChanged(kind: string, state: string): void {
+    this.#overrides.inc({ kind, state });
   }
 
   stateEvent(event: string): void {

@@ -80,6 +80,12 @@ const SERVICE_GAUGES: readonly { name: string; help: string; value: ServiceValue
       evenWhenExpired: true,
     },
     {
+      name: "tradewind_override_end_timestamp_seconds",
+      help: "When the pause, hold, floor or undo of the service ends, seconds since the epoch; absent where nobody overrides the plan.",
+      value: ({ override }) => override && override.untilMs / 1e3,
+      evenWhenExpired: true,
+    },
+    {
       name: "tradewind_held_by_hpa_tolerance",
       help: "1 when the recommendation differs from the running replicas by so little that an HPA with the default tolerance of 10 % ignores it.",
       value: heldByTolerance,

@@ -1,5 +1,6 @@
 import { serviceSpecs } from "@tradewind/core/contract/application.ts";
 import type { Application, ServiceSpec } from "@tradewind/core/contract/application.ts";
+import type { FixedService } from "@tradewind/core/contract/override.ts";
 import type { Window, WindowSet } from "@tradewind/core/contract/window.ts";
 import type { ContainerRange } from "@tradewind/core/contract/workload.ts";
 import { containerSize } from "./size.ts";
@@ -56,6 +57,7 @@ export interface DecisionContext {
   readonly missing?: string | undefined;
   /** See `PolicyInputs`. */
   readonly podsMore?: Readonly<Record<string, number>> | undefined;
+  readonly overrides?: readonly FixedService[] | undefined;
   readonly containerLimits?: ContainerRange | undefined;
   readonly nowMs: number;
 }
@@ -73,13 +75,17 @@ export function observe(context: DecisionContext): readonly Observation[] {
   const windowOf = new Map(windows.map((window) => [window.service, window]));
   const specOf = serviceSpecs(application);
   const memoryOf = new Map(state.services.map((memory) => [memory.service, memory]));
+  const orderOf = new Map(context.overrides?.map((each) => [each.service, each]));
   const stale = isStale(context);
   const names = [...new Set([...windowOf.keys(), ...memoryOf.keys()])].sort();
   return names.flatMap((service) => {
     const window = windowOf.get(service);
-    const spec = withinLimits(withinReach(specOf(service), window), context.containerLimits);
+    const order = orderOf.get(service);
+    const limited = withinLimits(withinReach(specOf(service), window), context.containerLimits);
+    const spec = order === undefined ? limited : keptTo(limited, order, window);
     const memory = memoryOf.get(service);
-    const baseReplicas = base(application, memory, window, stale);
+    const isPaused = window?.scalingPaused !== undefined || order?.kind === "pause";
+    const baseReplicas = base(application, memory, window, { stale, isPaused });
     if (baseReplicas === undefined || isForgotten(context, memory, window)) return [];
     const queue = queueOf.get(service);
     const enlarged = window !== undefined && isEnlarged(window, memory);
@@ -116,6 +122,30 @@ function withinReach(spec: ServiceSpec, window: Window | undefined): ServiceSpec
   if (maxReplicas < 1) return spec;
   const within = (replicas: number): number => Math.max(minReplicas, Math.min(maxReplicas, replicas));
   return { ...spec, minReplicas: within(spec.minReplicas), maxReplicas: within(spec.maxReplicas) };
+}
+
+/** What a person keeps of a service is not planned: others are planned around it. What is not named stays as it runs. */
+function keptTo(spec: ServiceSpec, order: FixedService, window: Window | undefined): ServiceSpec {
+  const { kind, replicas: ordered } = order;
+  const { maxReplicas, minReplicas } = spec;
+  const running = window?.replicasWanted ?? window?.replicasReady;
+  const asked = kind === "pause" ? running : (ordered ?? running);
+  const replicas =
+    asked === undefined || kind === "pause" ? asked : Math.min(maxReplicas, Math.max(minReplicas, asked));
+  if (replicas === undefined) return spec;
+  if (kind === "floor") return { ...spec, minReplicas: Math.max(minReplicas, replicas) };
+  const size = window && containerSize(window);
+  const cpuCores = order.cpuCores ?? size?.cpuCores;
+  const memoryBytes = order.memoryBytes ?? (size?.memoryBytes || undefined);
+  return {
+    ...spec,
+    minReplicas: replicas,
+    maxReplicas: replicas,
+    ...(cpuCores !== undefined && { cpu: { ...spec.cpu, minCores: cpuCores, maxCores: cpuCores } }),
+    ...(memoryBytes !== undefined && {
+      memory: { ...spec.memory, minBytes: memoryBytes, maxBytes: memoryBytes },
+    }),
+  };
 }
 
 /** The sizes of its containers, as far as the namespace allows them: others would be refused. */
@@ -209,12 +239,11 @@ function base(
   application: Application,
   memory: ServiceMemory | undefined,
   window: Window | undefined,
-  stale: boolean,
+  { isPaused, stale }: { readonly isPaused: boolean; readonly stale: boolean },
 ): number | undefined {
   const wantedReplicas = window?.replicasWanted ?? window?.replicasReady;
   if (memory === undefined) return wantedReplicas;
-  if (!isCarriedOut(application) || window?.scalingPaused !== undefined)
-    return wantedReplicas ?? memory.replicas;
+  if (!isCarriedOut(application) || isPaused) return wantedReplicas ?? memory.replicas;
   if (wantedReplicas === undefined) return memory.replicas;
   if (stale) return Math.max(memory.replicas, wantedReplicas);
   const raisedElsewhere =

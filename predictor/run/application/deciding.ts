@@ -1,6 +1,7 @@
 import type { Clock } from "@tradewind/core/process/clock.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
 import { MOST_PLAN_PATTERNS } from "@tradewind/core/contract/plan.ts";
+import type { FixedService } from "@tradewind/core/contract/override.ts";
 import type { Plan, Wish } from "@tradewind/core/contract/plan.ts";
 import type { ProposedChange } from "@tradewind/core/contract/proposed-change.ts";
 import type { PolicyChoice } from "@tradewind/core/contract/policy-choice.ts";
@@ -87,6 +88,8 @@ export interface DecidingOptions {
   readonly patterns?: PatternWatch;
   readonly archive: Pick<InputsArchive, "add">;
   readonly metrics: ApplicationMetrics;
+  /** What people keep of services; absent: nothing. */
+  readonly overrides?: () => readonly FixedService[];
   /** What has come since a window over what came in it, where that is more; absent where nobody counts what comes. */
   readonly surgeSince?: (window: Interval) => number | undefined;
   readonly clock: Clock;
@@ -195,10 +198,18 @@ export class Deciding {
     const application = this.parts.application();
     const { last } = this;
     if (application === undefined || last === undefined) return;
-    const windowSet = scaledSince(last.inputs.windowSet, scalings, application);
+    const overrides = this.parts.overrides?.() ?? [];
+    const paused = new Set(overrides.filter(({ kind }) => kind === "pause").map(({ service }) => service));
+    const windowSet = scaledSince(last.inputs.windowSet, scalings, application, paused);
     if (windowSet === undefined) return;
     try {
-      const inputs = { ...last.inputs, application, windowSet, nowMs: this.nowMs(last.window) };
+      const inputs = {
+        ...last.inputs,
+        ...this.ordered(),
+        application,
+        windowSet,
+        nowMs: this.nowMs(last.window),
+      };
       const plan = this.adopt(decide(inputs, this.parts.learning?.models), inputs, last.missing);
       this.last = { ...last, inputs };
       this.parts.log.info({ sequence: plan.sequence }, "planned again: somebody scales what runs");
@@ -213,7 +224,13 @@ export class Deciding {
     if (application === undefined || this.last === undefined) return;
     const { clock, learning, metrics, published } = this.parts;
     const beganMs = clock.monotonicMs();
-    const inputs = { ...this.last.inputs, application, surgeRatio, nowMs: this.nowMs(this.last.window) };
+    const inputs = {
+      ...this.last.inputs,
+      ...this.ordered(),
+      application,
+      surgeRatio,
+      nowMs: this.nowMs(this.last.window),
+    };
     const outcome = decide(inputs, learning?.models);
     if (!givesMore(outcome.plan.wishes, published.plan()?.wishes ?? [])) return;
     const plan = this.adopt(outcome, inputs, this.last.missing);
@@ -261,6 +278,7 @@ export class Deciding {
       ...(learning && { profiles: learning.evidence() }),
       ...ofNodes,
       ...this.surgeAfter(windowSet, parts),
+      ...this.ordered(),
       nowMs: this.nowMs(window),
     };
     const before = published.plan()?.wishes ?? [];
@@ -296,6 +314,12 @@ export class Deciding {
     patterns?.window({ application, windowSet, outcome });
     explaining?.window({ application, windowSet, outcome });
     routes?.adopt({ application, windowSet, setAside: builder.setAside });
+  }
+
+  /** What people keep of services now. */
+  private ordered(): Pick<PolicyInputs, "overrides"> {
+    const overrides = this.parts.overrides?.() ?? [];
+    return { overrides: overrides.length > 0 ? [...overrides] : undefined };
   }
 
   /** Half of a window may be from before a surge that a plan has answered already. */

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Application } from "@tradewind/core/contract/application.ts";
 import { describeError } from "@tradewind/core/values/errors.ts";
+import type { Override, OverrideExchange } from "@tradewind/core/contract/override.ts";
 import type { ApplicationContext } from "@tradewind/core/contract/context.ts";
 import { ApplicationMetrics } from "./application-metrics.ts";
 import { contextOf } from "./context.ts";
@@ -15,6 +16,7 @@ import { LearningMetrics } from "../../learn/metrics.ts";
 import { LastMeasured } from "../../answers/latest/last-measured.ts";
 import { LastRoutes } from "../../answers/routes/last-routes.ts";
 import { startLearning } from "../../learn/start.ts";
+import { KnownOverrides } from "./overrides.ts";
 import { LoadForecasts, registerForecastMetrics } from "./load-forecasts.ts";
 import { firstState, openIncidents, openMemory } from "./memory.ts";
 import type { IncidentMemory, Memory } from "./memory.ts";
@@ -74,6 +76,7 @@ export class PlannedApplication {
   private readonly own: OwnParts;
   private readonly memory: Memory;
   private readonly origins = new SpanOrigins();
+  private readonly overrides = new KnownOverrides();
   private readonly pushed: PushedMetrics;
   private readonly builder: WindowBuilder;
   private readonly arrivals: ArrivalCounter;
@@ -177,6 +180,7 @@ export class PlannedApplication {
       patterns: this.patterns,
       archive: this.archive,
       metrics: this.metrics,
+      overrides: () => this.overrides.fixed(clock.monotonicMs()),
       surgeSince: (window) => surges.since(window),
       clock,
       log,
@@ -288,6 +292,11 @@ export class PlannedApplication {
       this.metrics.planFailed();
       log.error({ name, namespace, problem: describeError(error) }, "no plan for this window");
     }
+  }
+
+  /** Takes what a scaler says that people ordered. @returns what all of them have said */
+  takeOverrides(said: OverrideExchange): readonly Override[] {
+    return this.overrides.exchange(said, this.shared.clock.monotonicMs());
   }
 
   /** Takes how workloads are scaled now. Never throws. */

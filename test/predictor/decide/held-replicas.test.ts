@@ -1,3 +1,4 @@
+import type { FixedService } from "@tradewind/core/contract/override.ts";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import { describe, expect, it } from "vitest";
 import { RESIZABLE } from "./modelled.ts";
@@ -32,6 +33,41 @@ describe("policy auto and an autoscaler that cannot go everywhere", () => {
 
   it("plans within the bounds of the autoscaler, which has the last word over the application's", () => {
     expect(replicasOf(after(LOADED, { minReplicas: 8, maxReplicas: 9 }))).toBe(8);
+  });
+});
+
+describe("policy auto and a service that a person keeps", () => {
+  const LOADED = [FRONTEND, made("backend", { replicas: 2, requestsPerSecond: 120 })];
+  const IDLE = [FRONTEND, made("backend", { replicas: 6, requestsPerSecond: 10 })];
+  const after = (services: typeof LOADED, order: Omit<FixedService, "service">) =>
+    last(course(40, services, unchanged, { overrides: [{ service: "backend", ...order }] }));
+
+  it("plans what is held, however much it lacks or has to spare", () => {
+    expect(replicasOf(after(LOADED, { kind: "hold", replicas: 2 }))).toBe(2);
+    expect(replicasOf(after(IDLE, { kind: "undo", replicas: 6 }))).toBe(6);
+    expect(replicasOf(after(LOADED, { kind: "hold", replicas: 5 }))).toBe(5);
+  });
+
+  it("plans what runs of a paused one", () => {
+    expect(replicasOf(after(LOADED, { kind: "pause" }))).toBe(2);
+    expect(replicasOf(after(IDLE, { kind: "pause" }))).toBe(6);
+  });
+
+  it("plans no less than a floor, and more where it is needed", () => {
+    expect(replicasOf(after(IDLE, { kind: "floor", replicas: 5 }))).toBe(5);
+    expect(replicasOf(after(LOADED, { kind: "floor", replicas: 1 }))).toBeGreaterThan(2);
+  });
+
+  it("keeps the sizes of its containers, as named or as they run", () => {
+    const bounds = (cpuCores?: number) => {
+      const order = { service: "backend", kind: "hold", replicas: 2, cpuCores } as const;
+      const outcome = last(course(1, SHOP, unchanged, { application: RESIZABLE, overrides: [order] }));
+      return wishOf(outcome, "backend");
+    };
+    expect(bounds(1.25).bounds).toMatchObject({ cpuMinCores: 1.25, cpuMaxCores: 1.25 });
+    const asItRuns = bounds();
+    expect(asItRuns.bounds.cpuMinCores).toBe(asItRuns.observed.cpuCores);
+    expect(asItRuns.bounds.cpuMaxCores).toBe(asItRuns.observed.cpuCores);
   });
 });
 

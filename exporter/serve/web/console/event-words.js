@@ -14,6 +14,7 @@ export function signOf(event) {
   if (event.kind === "calendar")
     return { kind: event.state === "awaiting" ? "warn" : "", word: `calendar ${event.state}` };
   if (event.kind === "brownout") return { kind: "warn", word: `brownout ${event.state}` };
+  if (event.kind === "override") return { kind: "warn", word: `${event.action} ${event.state}` };
   if (event.kind === "change")
     return { kind: event.state === "awaiting" ? "warn" : "", word: `approval ${event.state}` };
   return { kind: "info", word: event.mode === "act" ? "decision" : `decision (${event.mode})` };

@@ -4,6 +4,7 @@ import { useAsk } from "./api.js";
 import { axes, Chart, colour } from "./chart.js";
 import { EventLine, Sign } from "./event-words.js";
 import { clock, count, money, ms, percent, percentileName, rate } from "./format.js";
+import { OverrideBanner, OverrideForm } from "./overrides.js";
 import { Card, Missing, Tile } from "./parts.js";
 import { linkTo } from "./route.js";
 import { isOf, of, verdictOf } from "./state.js";
@@ -37,6 +38,7 @@ export function Overview({ known, standing }) {
   return [
     h("h1", { key: "title", class: "unseen" }, "Overview"),
     h(Banner, { key: "banner", standing, last: own[0] }),
+    h(OverrideBanner, { key: "overrides", known, standing }),
     h(Tiles, { key: "tiles", standing, point: answer?.points.at(-1), services }),
     h(LatencyCard, { key: "latency", standing, course, events: own, range, setRange }),
     h(
@@ -45,6 +47,13 @@ export function Overview({ known, standing }) {
       h(LastDone, { events: own }),
       h(WhatIsMissing, { standing, missing }),
     ),
+    services[0] !== undefined &&
+      h(OverrideForm, {
+        key: "override",
+        known,
+        target: { namespace: services[0].namespace, application: services[0].application },
+        mayAll: true,
+      }),
   ];
 }
 

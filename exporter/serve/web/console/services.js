@@ -1,6 +1,7 @@
 import { h } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useAsk } from "./api.js";
+import { STATES } from "./overrides.js";
 import { Chip, FromTo, Share } from "./parts.js";
 import { bytes, clock, cores, count, ms, percent, rate, SIZES } from "./format.js";
 import { linkTo } from "./route.js";
@@ -54,7 +55,8 @@ const COLUMNS = [
         h("a", { href: linkTo("services", [served.namespace, served.service]) }, served.service),
         " ",
         h("span", { class: "soft small under" }, `${served.namespace} · ${served.policy}`),
-        served.refused !== undefined && h(Chip, { kind: "warn" }, "held"),
+        served.override !== undefined && h(Chip, { kind: "warn" }, STATES[served.override.kind]),
+        served.refused !== undefined && h(Chip, { kind: "warn" }, "refused"),
         !served.valid && h(Chip, { kind: "bad" }, "not served"),
       ),
   },
@@ -208,7 +210,12 @@ export function Services({ known, standing, route }) {
           )
         : h(Grid, { key: "grid", rows: shown, sorting, setSorting }),
     open !== undefined &&
-      h(ServiceDetail, { key: "detail", row: open, onClose: () => (location.hash = linkTo("services")) }),
+      h(ServiceDetail, {
+        key: "detail",
+        row: open,
+        known,
+        onClose: () => (location.hash = linkTo("services")),
+      }),
   ];
 }
 

@@ -19,6 +19,7 @@ const KINDS = /** @type {const} */ ([
   ["decision", "Decisions"],
   ["rollback", "Rollbacks"],
   ["brownout", "Brownouts"],
+  ["override", "Overrides"],
   ["change", "Approvals"],
   ["calendar", "Calendars"],
   ["incident", "Incidents"],

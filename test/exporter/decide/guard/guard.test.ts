@@ -45,6 +45,7 @@ describe("guard", () => {
       "approval",
       "rollback",
       "calendar",
+      "override",
       "room",
       "disruption-budget",
       "bounds",

@@ -21,6 +21,7 @@ export async function bareApi(parts: Partial<Parts>): Promise<ApiServer> {
       list: none,
       decisionJson: none,
       historyJson: none,
+      overrides: { hasToken: false, notesOf: none, overrides: { list: none, order: none, release: none } },
       changes: { hasToken: false, list: none, decide: none },
       occasions: { events: none, calendarsJson: none, backtestReport: undefined },
       watched: { expired: none, header: none, revision: none },

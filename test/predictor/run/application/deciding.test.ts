@@ -115,6 +115,19 @@ describe("what somebody scales between two windows", () => {
     expect(held()).toBeUndefined();
   });
 
+  it("is answered in mode act too where a person pauses the service", () => {
+    const own = application({ name: "shop", namespace: "shop", mode: "act" });
+    const one = deciding({
+      application: () => own,
+      workloads: () => list(4),
+      overrides: () => [{ service: "frontend", kind: "pause" }],
+    });
+    one.close(0);
+    one.deciding.scaled(list(7).workloads);
+    expect(wanted(one)).toEqual([7]);
+    expect(one.published.plan()?.wishes[0]?.allocation.replicas).toBe(7);
+  });
+
   it("of a service of the same name in another namespace is nobody's here", () => {
     const one = made("observe");
     one.deciding.scaled([frontend("demo", 9)]);
