@@ -4,7 +4,13 @@ import type { Allocation } from "./plan.ts";
 import type { Reason } from "./reason.ts";
 import { areWhole, inWords, sentenceOf } from "./reasons.ts";
 import { SIZES } from "./recommendation.ts";
-import type { Recommendation, RecommendationList, ServedApplication, SizeChange, SizeChanges } from "./recommendation.ts";
+import type {
+  Recommendation,
+  RecommendationList,
+  ServedApplication,
+  SizeChange,
+  SizeChanges,
+} from "./recommendation.ts";
 import {
   formatCores,
   formatLatency,
@@ -37,14 +43,20 @@ export function sizeText({
 }
 
 /** Why a service is as it is, without what stands above its table: how the application stands, and {@link sharedHold}. */
-export function rowText({ reason, reasons = [] }: Pick<Recommendation, "reason" | "reasons">, hold?: string): string {
+export function rowText(
+  { reason, reasons = [] }: Pick<Recommendation, "reason" | "reasons">,
+  hold?: string,
+): string {
   if (reasons.length === 0 || !areWhole(reasons)) return reason;
   const own = reasons.filter((each) => each.code !== "measured" && sentenceOf(each) !== hold);
   const isHeld = hold !== undefined && reasons.some((each) => sentenceOf(each) === hold);
   return `${inWords(own, MOST_CHARACTERS)}${isHeld ? "; held" : ""}`;
 }
 
-const sizesOf = (cpuCores?: number | false, memoryBytes?: number | false): Partial<Omit<Allocation, "replicas">> => ({
+const sizesOf = (
+  cpuCores?: number | false,
+  memoryBytes?: number | false,
+): Partial<Omit<Allocation, "replicas">> => ({
   ...(cpuCores !== undefined && cpuCores !== false && { cpuCores }),
   ...(memoryBytes !== undefined && memoryBytes !== false && { memoryBytes }),
 });
@@ -172,14 +184,13 @@ export function standingText({
   measuredLatencySeconds,
   objective,
   standing,
-}: Pick<
-  ServedApplication,
-  "failedRatio" | "measuredLatencySeconds" | "objective" | "standing"
->): string | undefined {
+}: Pick<ServedApplication, "failedRatio" | "measuredLatencySeconds" | "objective" | "standing">):
+  string | undefined {
   if (standing !== undefined || objective === undefined) return standing;
   const measured =
     measuredLatencySeconds === undefined ? "not measured" : formatLatency(measuredLatencySeconds);
-  const failed = failedRatio === undefined ? "" : `, ${percent(failedRatio)} of the requests of a route failed`;
+  const failed =
+    failedRatio === undefined ? "" : `, ${percent(failedRatio)} of the requests of a route failed`;
   return `${percentileName(objective.percentile)} ${measured}, objective ${formatLatency(objective.seconds)}${failed}`;
 }
 

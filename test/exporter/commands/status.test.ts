@@ -98,9 +98,9 @@ describe("tradewind status", () => {
   });
 
   it("shows sizes that nothing moves as advice", async () => {
-    const advised = wishOf({ allocation: { replicas: 5 }, advice: { cpuCores: 0.096, memoryBytes: 248 * 2 ** 20 } });
+    const advised = wishOf({ allocation: { replicas: 5 }, advice: { cpuCores: 0.16, memoryBytes: 248 * 2 ** 20 } });
     const { http } = await runningExporter(planOf([advised]));
-    expect(await printed("--scaler", http)).toContain("5 (advice: 96m CPU, 248Mi memory)");
+    expect(await printed("--scaler", http)).toContain("5 (advice: 160m CPU, 248Mi memory)");
   });
 
   it("says once above the table why nothing is removed of several services", async () => {
