@@ -48,8 +48,9 @@ export function rowText(
   hold?: string,
 ): string {
   if (reasons.length === 0 || !areWhole(reasons)) return reason;
-  const own = reasons.filter((each) => each.code !== "measured" && sentenceOf(each) !== hold);
-  const isHeld = hold !== undefined && reasons.some((each) => sentenceOf(each) === hold);
+  const whole = reasons as readonly Reason[];
+  const own = whole.filter((each) => each.code !== "measured" && sentenceOf(each) !== hold);
+  const isHeld = hold !== undefined && whole.some((each) => sentenceOf(each) === hold);
   return `${inWords(own, MOST_CHARACTERS)}${isHeld ? "; held" : ""}`;
 }
 

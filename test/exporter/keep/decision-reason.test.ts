@@ -8,7 +8,7 @@ import { reasonOf } from "@tradewind/exporter/keep/decision-reason.ts";
 import { decideWish } from "../decide-wish.ts";
 import { NO_LIMITS, wishOf } from "../wish.ts";
 
-const MEASURED: Reason = {
+const MEASURED: Extract<Reason, { code: "measured" }> = {
   code: "measured",
   percentile: 0.95,
   latencySeconds: 0.603,
