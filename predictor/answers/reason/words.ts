@@ -136,7 +136,8 @@ export function summary(
   const end =
     best === undefined
       ? "No change of its size is known to help"
-      : `By the models ${change(best)} takes it from ${millis(best.tailBeforeSeconds)} to ${millis(best.tailAfterSeconds)}`;
+      : `By the models ${change(best)} takes it from ${millis(best.tailBeforeSeconds)} to ${millis(best.tailAfterSeconds)}` +
+        (best.ends ? "" : "; no single change ends it");
   return `${against}. Cause: ${cause}.${seen} ${end}.`.slice(0, 1_000);
 }
 
