@@ -26,6 +26,13 @@ export const ASKING_COMMANDS: readonly CommandEntry[] = [
     load: async () => import("@tradewind/exporter/commands/status.ts"),
   },
   {
+    name: "why",
+    summary: "say why a service changed, now or at a time, and what came of it",
+    group: LOOK,
+    asks: { scaler: "one" },
+    load: async () => import("@tradewind/exporter/commands/why.ts"),
+  },
+  {
     name: "explain",
     summary: "say why the objective is missed: service, resource, evidence, and what would end it",
     group: LOOK,

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { LOG_LEVELS } from "@tradewind/core/process/log.ts";
 import { APPLICATION_NAMES, applicationOf } from "./application/applications.ts";
+import { parseObjectiveSeconds } from "@tradewind/core/values/units.ts";
 import { duration } from "./duration.ts";
 import { faultText } from "./fault/fault-text.ts";
 import { policyText, rivalText } from "./policy.ts";
@@ -28,7 +29,7 @@ export const LocalOptions = z
     /** File of the shares of the users' types, one row a line. */
     users: z.string().min(1).optional(),
     /** Objective of the 95th percentile, s. */
-    objective: duration(0.001, 60, "--objective").prefault("200ms"),
+    objective: duration(0.001, 60, "--objective", parseObjectiveSeconds).prefault("200ms"),
     /** Directory for state and logs that outlives the run. */
     state: z.string().min(1).optional(),
     quota: z.enum(["auto", "cgroup", "emulated"]).default("auto"),

@@ -47,7 +47,7 @@ export const ServiceSpec = z.strictObject({
         .regex(KIND)
         .default("Deployment")
         .describe("Any kind of the cluster that has /scale."),
-      name: ObjectName,
+      name: ObjectName.describe("Its metadata.name."),
     })
     .optional()
     .describe("What carries the replicas; defaults to the Deployment of the same name."),
@@ -60,22 +60,24 @@ export const ServiceSpec = z.strictObject({
     .describe(
       "Goes down to minReplicas as the last resort: where a service that comes before it misses the objective and a quota or the nodes have no room for it. Its callers must do without it.",
     ),
-  minReplicas: z.number().int().min(0).default(1),
-  maxReplicas: z.number().int().min(1).default(100),
+  minReplicas: z.number().int().min(0).default(1).describe("Fewest replicas that are recommended."),
+  maxReplicas: z.number().int().min(1).default(100).describe("Most replicas that are recommended."),
   cpu: z
     .strictObject({
-      minCores: z.number().positive().default(0.05),
-      maxCores: z.number().positive().default(8),
-      stepCores: z.number().positive().default(0.2),
+      minCores: z.number().positive().default(0.05).describe("Least CPU of a container, cores."),
+      maxCores: z.number().positive().default(8).describe("Most CPU of a container, cores."),
+      stepCores: z.number().positive().default(0.2).describe("CPU is a multiple of this, cores."),
     })
-    .prefault({}),
+    .prefault({})
+    .describe("CPU that each container may have."),
   memory: z
     .strictObject({
-      minBytes: z.number().positive().default(64e6),
-      maxBytes: z.number().positive().default(16e9),
-      stepBytes: z.number().positive().default(100e6),
+      minBytes: z.number().positive().default(64e6).describe("Least memory of a container, bytes."),
+      maxBytes: z.number().positive().default(16e9).describe("Most memory of a container, bytes."),
+      stepBytes: z.number().positive().default(100e6).describe("Memory is a multiple of this, bytes."),
     })
-    .prefault({}),
+    .prefault({})
+    .describe("Memory that each container may have."),
 });
 export type ServiceSpec = z.infer<typeof ServiceSpec>;
 
@@ -89,11 +91,19 @@ export const ApplicationFields = z.strictObject({
     .max(MOST_ENTRIES)
     .default([])
     .describe("Services that users call, where there are several; beside or in place of `entry`."),
-  objective: Objective.optional(),
+  objective: Objective.optional().describe(
+    "Latency that users are promised, of all routes that `objectives` does not name.",
+  ),
   objectives: RouteObjectives,
-  services: z.array(ServiceSpec).max(5_000).default([]),
+  services: z
+    .array(ServiceSpec)
+    .max(5_000)
+    .default([])
+    .describe("Bounds and meaning of services; those that are not listed have the defaults."),
   budget: z
-    .strictObject({ pods: z.number().int().positive().optional() })
+    .strictObject({
+      pods: z.number().int().positive().optional().describe("Most pods of all services together."),
+    })
     .prefault({})
     .describe("Pods the application may use in all; without it the number follows the objective."),
   mode: z

@@ -13,6 +13,8 @@ import {
   ServiceName,
 } from "./quantity.ts";
 
+import { DecisionReason } from "./reason.ts";
+
 const RollbackShape = { before: Allocation.partial(), times: Count, untilMs: EpochMs };
 const Of = {
   application: ObjectName,
@@ -38,8 +40,18 @@ export const AuditEvent = z.discriminatedUnion("kind", [
     before: Allocation.partial(),
     after: Allocation,
     codes: z.array(z.string().max(64)).max(32),
+    /** Absent in rows of earlier releases. */
+    reason: DecisionReason.optional(),
     /** SHA-256 of the decision record as it is served. */
     recordHash: FullHash,
+  }),
+  /** What was measured some windows after a decision. */
+  z.strictObject({
+    kind: z.literal("outcome"),
+    ...Of,
+    atMs: EpochMs,
+    decisionId: DecisionId,
+    outcome: DecisionReason,
   }),
   /** A change did harm; what ran before it is kept for a time. */
   z.strictObject({ kind: z.literal("rollback"), ...Of, atMs: EpochMs, ...RollbackShape }),

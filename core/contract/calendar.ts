@@ -6,15 +6,17 @@ const Dates = patternedText(21, /^\d{4}-\d{2}-\d{2}(\/\d{4}-\d{2}-\d{2})?$/);
 
 /** Least and most replicas in windows of time that come back. */
 export const Calendar = z.strictObject({
-  name: ObjectName,
+  name: ObjectName.describe("Names it in reasons and in the audit trail."),
   services: z
     .array(ServiceName)
     .min(1)
     .max(5_000)
     .optional()
     .describe("Services that it holds for; without it all of the application."),
-  from: Cron.describe("When a window begins: minute, hour, day of month, month, day of week."),
-  until: Cron.describe("When it ends: the first such time after it began."),
+  from: Cron.describe(
+    "When a window begins: minute, hour, day of month, month, day of week; or one date with its time, such as 2027-11-26T00:00, for a window that does not come back.",
+  ),
+  until: Cron.describe("When it ends: the first such time after it began, written as `from` is."),
   timeZone: z.string().min(1).max(64).default("UTC").describe("IANA name, such as Europe/Zurich."),
   except: z
     .array(Dates)
@@ -24,14 +26,14 @@ export const Calendar = z.strictObject({
       "Dates in that zone on which no window begins, such as 2026-12-25 or 2026-12-24/2027-01-02 with both ends.",
     ),
   floor: z
-    .strictObject({ replicas: Count })
+    .strictObject({ replicas: Count.describe("Replicas of each service.") })
     .optional()
     .describe(
       "Least replicas of each service. They are started early enough to be ready when the window begins.",
     ),
   ceiling: z
     .strictObject({
-      replicas: Count,
+      replicas: Count.describe("Replicas of each service."),
       soft: z.boolean().default(false).describe("CPU demand may take the service above it."),
     })
     .optional()

@@ -215,6 +215,8 @@ export const Plan = z.strictObject({
   measuredLatencySeconds: NonNegative.optional(),
   /** Share of the requests that failed, of the route with most; absent where that are no more than may be late. */
   failedRatio: orAbsent(Ratio),
+  /** How the application stood in the last window, in one sentence of its reasons; absent without requests that are held to an objective. */
+  standing: orAbsent(z.string().max(1_000)),
   /** Absent where the objective is met, or no cause is named. */
   cause: orAbsent(PlanCause),
   /** What the window and the load show, failures first; absent where nothing is seen. */

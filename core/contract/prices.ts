@@ -3,8 +3,8 @@ import { NonNegative } from "./quantity.ts";
 
 /** Prices in any one currency: what makes CPU, memory and replicas exchangeable. */
 export const Prices = z.strictObject({
-  cpuCoreHour: NonNegative.default(0.031),
-  memoryGigabyteHour: NonNegative.default(0.0042),
+  cpuCoreHour: NonNegative.default(0.031).describe("Of one core for an hour."),
+  memoryGigabyteHour: NonNegative.default(0.0042).describe("Of 1e9 bytes of memory for an hour."),
   nodeClasses: z
     .record(z.string().min(1).max(63), z.number().positive().max(1_000))
     .optional()

@@ -40,6 +40,13 @@ const reason = <Code extends string, Facts extends z.ZodRawShape>(code: Code, fa
  */
 export const Reason = z.discriminatedUnion("code", [
   // The objective and the traffic.
+  reason("measured", {
+    ...Latency,
+    /** Of users, all routes together, in the window alone, with the share of them that failed or were over their objectives. */
+    requestsPerSecond: NonNegative,
+    overRatio: Ratio,
+    windowSeconds: Seconds,
+  }),
   reason("slo-met", Latency),
   reason("slo-violated", Latency),
   reason("requests-failed", {
@@ -65,6 +72,19 @@ export const Reason = z.discriminatedUnion("code", [
     routes: Count,
   }),
   reason("no-user-request", {}),
+  reason("outcome", {
+    ...Latency,
+    requestsPerSecond: NonNegative,
+    overRatio: Ratio,
+    windowSeconds: Seconds,
+    /** After the decision. */
+    windows: Count,
+    mode: Name,
+    /** By the models, when it was decided, with the ends of the 90 % interval. */
+    wasExpectedSeconds: Seconds.optional(),
+    wasExpectedLowSeconds: Seconds.optional(),
+    wasExpectedHighSeconds: Seconds.optional(),
+  }),
   // Who decides.
   reason("static-policy", {}),
   reason("models-missing", Named),
@@ -87,7 +107,38 @@ export const Reason = z.discriminatedUnion("code", [
     /** That are at their CPU limit and grow. */
     ...Named,
   }),
-  reason("cheapest", {}),
+  reason("expected", {
+    percentile: Ratio,
+    /** The one through the service that will stand worst; absent where there is only one. */
+    route: Name.optional(),
+    /** At the median load that was planned for, with the ends of its 90 % interval. */
+    expectedSeconds: Seconds,
+    expectedLowSeconds: Seconds,
+    expectedHighSeconds: Seconds,
+    /** The same at the size before; absent where the size stays. */
+    withoutSeconds: Seconds.optional(),
+    withoutLowSeconds: Seconds.optional(),
+    withoutHighSeconds: Seconds.optional(),
+    /** Change of the price of the service, in the application's currency; negative when saved. */
+    costPerHour: z.number(),
+  }),
+  reason("alternative", {
+    resource: z.enum(["cpu", "replicas"]),
+    /** Cores of each container, or replicas. */
+    alternativeSize: NonNegative,
+    /** Of the route that `expected` speaks of. */
+    alternativeSeconds: Seconds,
+    /** Beyond the size decided on: its price, and price, slow requests and pod starts together. */
+    alternativeCostPerHour: z.number(),
+    alternativeTotalPerHour: z.number(),
+  }),
+  reason("time-outside", {
+    /** What one more replica of the service that helps most takes off the latency. */
+    gainSeconds: Seconds,
+    latencySeconds: Seconds,
+    objectiveSeconds: Seconds,
+  }),
+  reason("models-far-off", { overRatio: Ratio, expectedRatio: Ratio, route: Name }),
   reason("held-up", {
     /** Self-time tail over what it is while objectives are met. */
     selfTimeRatio: NonNegative,
@@ -96,6 +147,7 @@ export const Reason = z.discriminatedUnion("code", [
   reason("at-cpu-limit", { throttledRatio: Ratio }),
   reason("memory-peak", { fromBytes: NonNegative, toBytes: NonNegative, peakRatio: NonNegative }),
   reason("cpu-cores", { fromCores: NonNegative, toCores: NonNegative }),
+  reason("memory-bytes", { fromBytes: NonNegative, toBytes: NonNegative }),
   reason("replicas", {
     fromReplicas: Count,
     toReplicas: Count,
@@ -123,6 +175,14 @@ export const Reason = z.discriminatedUnion("code", [
   reason("student", { modelHash: Name, loadRatio: NonNegative, forecastRatio: NonNegative }),
   reason("silence-limit", { plannedReplicas: Count, mostReplicas: Count }),
   // What the guard does.
+  reason("guard-step", {
+    /** The last step that changed the sizes. */
+    step: Name,
+    /** What was asked for before; absent where that part came through. */
+    proposedReplicas: Count.optional(),
+    proposedCores: NonNegative.optional(),
+    proposedBytes: NonNegative.optional(),
+  }),
   reason("min-replicas", { minReplicas: Count }),
   reason("max-replicas", { maxReplicas: Count.optional() }),
   reason("container-bounds", {}),
@@ -179,3 +239,13 @@ export const MOST_REASONS = 32;
 /** The reasons that a text beside them says in words; absent in what release 0.1.0 wrote. */
 export const Reasons = orAbsent(z.array(ReadReason).max(MOST_REASONS));
 export type Reasons = z.infer<typeof Reasons>;
+
+/** Why one decision on a service is what it is, in one object: what a row of the audit trail says of it. */
+export const DecisionReason = z.object({
+  /** Of the guard step that changed the sizes last, else of the cause that is particular to the service, else by direction and objective. */
+  code: patternedText(63, /^[a-z][a-z0-9-]{0,62}$/),
+  text: z.string().max(1_000),
+  /** Numbers and names of all its reasons, with the units last in their names. */
+  facts: z.record(z.string().max(64), z.union([z.number(), z.string().max(500)])),
+});
+export type DecisionReason = z.infer<typeof DecisionReason>;

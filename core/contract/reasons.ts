@@ -1,13 +1,22 @@
 import { overrideText } from "./override.ts";
-import { MOST_REASONS } from "./reason.ts";
-import { percent, percentileName, utcMinutes } from "../values/amounts.ts";
-import type { ReadReason, Reason, Reasons } from "./reason.ts";
+import { MOST_REASONS, Reason } from "./reason.ts";
+import { finePercent, percent, percentileName, utcMinutes } from "../values/amounts.ts";
+import type { ReadReason, Reasons } from "./reason.ts";
 
 type Facts<Code extends Reason["code"]> = Extract<Reason, { code: Code }>;
 type Sentences = { readonly [Code in Reason["code"]]: (facts: Facts<Code>) => string };
 
 /** The one place where reasons become English. Cause with its number, then consequence with its number. */
 const SENTENCES: Sentences = {
+  measured: (facts) =>
+    `${latency(facts)}, ${finePercent(facts.overRatio)} of ${rate(facts.requestsPerSecond)} over it or failed`,
+  outcome: (facts) =>
+    `${windows(facts.windows)} later ${latency(facts)}, ${finePercent(facts.overRatio)} of ` +
+    `${rate(facts.requestsPerSecond)} over it or failed` +
+    (facts.wasExpectedSeconds === undefined
+      ? ""
+      : `; expected ${duration(facts.wasExpectedSeconds)} (${between(facts.wasExpectedLowSeconds ?? 0, facts.wasExpectedHighSeconds ?? 0)})`) +
+    (facts.mode === "act" ? "" : `; not carried out in mode ${facts.mode}`),
   "slo-met": latency,
   "slo-violated": latency,
   "requests-failed": ({ allowedRatio, errorRatio, route }) =>
@@ -37,7 +46,17 @@ const SENTENCES: Sentences = {
     (facts.services.length > 0
       ? `${named(facts)} grows at its CPU limit`
       : "no service on the route is at its CPU limit"),
-  cheapest: () => "cheapest",
+  expected,
+  alternative: (facts) =>
+    `${facts.resource === "replicas" ? replicas(facts.alternativeSize) : cores(facts.alternativeSize)} instead: ` +
+    `${duration(facts.alternativeSeconds)}, ${signedPrice(facts.alternativeCostPerHour)}/h; ` +
+    `with slow requests and starts ${signedPrice(facts.alternativeTotalPerHour)}/h`,
+  "time-outside": ({ gainSeconds, latencySeconds, objectiveSeconds }) =>
+    `one more replica of any service takes at most ${duration(gainSeconds)} off ${duration(latencySeconds)} ` +
+    `(objective ${duration(objectiveSeconds)}): the time is outside`,
+  "models-far-off": ({ expectedRatio, overRatio, route }) =>
+    `${percent(overRatio)} of the requests of '${route}' are over the objective where the models expect ` +
+    `${percent(expectedRatio)}: they do not explain it`,
   "held-up": ({ cpuRatio, selfTimeRatio }) =>
     `takes ${selfTimeRatio.toFixed(1)} times as long as while the objective was met, at ${percent(cpuRatio)} CPU use: it waits for something else, and nothing is taken of it`,
   "at-cpu-limit": ({ throttledRatio }) =>
@@ -45,6 +64,8 @@ const SENTENCES: Sentences = {
   "memory-peak": ({ fromBytes, peakRatio, toBytes }) =>
     `memory ${mebibytes(fromBytes)} → ${mebibytes(toBytes)} MiB each: ${peakRatio} times the most used`,
   "cpu-cores": ({ fromCores, toCores }) => `${fromCores.toFixed(2)} → ${toCores.toFixed(2)} cores each`,
+  "memory-bytes": ({ fromBytes, toBytes }) =>
+    `memory ${mebibytes(fromBytes)} → ${mebibytes(toBytes)} MiB each`,
   replicas: move,
   "pods-unscheduled": ({ unscheduledPods }) =>
     `no node has room for ${unscheduledPods} of its pods: they stay asked for and do not count as serving`,
@@ -79,6 +100,14 @@ const SENTENCES: Sentences = {
     `${forecastRatio.toFixed(2)} times expected`,
   "silence-limit": ({ mostReplicas, plannedReplicas }) =>
     `without a predictor at most ${replicas(mostReplicas)} follow the ${plannedReplicas} of the last plan`,
+  "guard-step": ({ proposedBytes, proposedCores, proposedReplicas, step }) => {
+    const asked = [
+      ...(proposedReplicas === undefined ? [] : [replicas(proposedReplicas)]),
+      ...(proposedCores === undefined ? [] : [cores(proposedCores)]),
+      ...(proposedBytes === undefined ? [] : [`${mebibytes(proposedBytes)} MiB each`]),
+    ];
+    return `by guard step ${step}; proposed: ${asked.join(", ")}`;
+  },
   "min-replicas": ({ minReplicas }) => `the service keeps at least ${replicas(minReplicas)}`,
   "max-replicas": ({ maxReplicas }) =>
     maxReplicas === undefined
@@ -126,7 +155,7 @@ const SENTENCES: Sentences = {
 };
 
 /** What follows from the reasons before it. */
-const CONSEQUENCES: ReadonlySet<Reason["code"]> = new Set(["replicas", "cpu-cores"]);
+const CONSEQUENCES: ReadonlySet<Reason["code"]> = new Set(["replicas", "cpu-cores", "memory-bytes"]);
 
 /**
  * The reasons as one text: `p95 is 412 ms, objective 300 ms (137 %); 61 % of the estimated queue: 2 → 4 replicas`.
@@ -153,6 +182,29 @@ export function sentenceOf(reason: Reason): string {
   return sentence(reason);
 }
 
+/** Codes that are whole without a fact. */
+const FACTLESS: ReadonlySet<string> = new Set(
+  Reason.options.flatMap(({ shape: { code } }) =>
+    Reason.safeParse({ code: code.value }).success ? [code.value] : [],
+  ),
+);
+
+/** Whether these can all be said here: none is of another release, or without facts that it has here. */
+export const areWhole = (reasons: readonly ReadReason[]): reasons is readonly Reason[] =>
+  reasons.every((reason) =>
+    Object.keys(reason).length > 1 ? reason.code in SENTENCES : FACTLESS.has(reason.code),
+  );
+
+/** Numbers and names of the reasons, the units last in their names. Of each name the first: the measurement before the guard's. */
+export function factsOfReasons(reasons: readonly ReadReason[]): Record<string, number | string> {
+  const facts: Record<string, number | string> = {};
+  for (const { code: _, ...known } of reasons)
+    for (const [name, value] of Object.entries(known) as [string, unknown][])
+      if (typeof value === "string" || (typeof value === "number" && Number.isFinite(value)))
+        facts[name] ??= value;
+  return facts;
+}
+
 /** The same reasons, each once, and no more than go beside a text. */
 export function distinct<Each extends ReadReason>(reasons: readonly Each[]): Each[] {
   const known = new Map(reasons.map((each) => [JSON.stringify(each), each]));
@@ -170,7 +222,7 @@ function latency({
   objectiveSeconds,
   percentile,
   route,
-}: Facts<"slo-met" | "slo-violated">): string {
+}: Omit<Facts<"slo-met">, "code">): string {
   const name = `${percentileName(percentile)}${route === undefined ? "" : ` of '${route}'`}`;
   const few = fewerThanRequests === undefined ? "" : `, by fewer than ${fewerThanRequests} requests`;
   const ratio = percent(latencySeconds / objectiveSeconds);
@@ -190,6 +242,17 @@ const MISSING: Readonly<Partial<Record<NonNullable<Facts<"data-missing">["what"]
   "self-time": "its self time is not known",
   queue: "its queue is not known",
 };
+
+/** `p95 then 185 ms (120-260), 610 ms (480-790) without it, +0.012/h`; where nothing changes `p95 140 ms (120-160) expected`. */
+function expected(facts: Facts<"expected">): string {
+  const { costPerHour, expectedHighSeconds, expectedLowSeconds, expectedSeconds, percentile, route } = facts;
+  const { withoutHighSeconds = 0, withoutLowSeconds = 0, withoutSeconds } = facts;
+  const name = `${percentileName(percentile)}${route === undefined ? "" : ` of '${route}'`}`;
+  const then = `${duration(expectedSeconds)} (${between(expectedLowSeconds, expectedHighSeconds)})`;
+  if (withoutSeconds === undefined) return `${name} ${then} expected`;
+  const without = `${duration(withoutSeconds)} (${between(withoutLowSeconds, withoutHighSeconds)})`;
+  return `${name} then ${then}, without it ${without}; ${signedPrice(costPerHour)}/h`;
+}
 
 function scheduled(
   { calendar, fromMs, replicas: count, untilMs }: Facts<"calendar-floor" | "calendar-ceiling">,
@@ -236,9 +299,22 @@ function named({
   return `${services.join(", ")}${moreServices > 0 ? ` and ${moreServices} more` : ""}`;
 }
 
+const cores = (count: number): string => `${count.toFixed(2)} cores each`;
 const mebibytes = (bytes: number): number => Math.round(bytes / 2 ** 20);
 const replicas = (count: number): string => `${count} ${count === 1 ? "replica" : "replicas"}`;
 const windows = (count: number): string => `${count} ${count === 1 ? "window" : "windows"}`;
 /** `412 ms`, `2.0 s` */
 const duration = (seconds: number): string =>
   seconds < 1 ? `${Math.round(1e3 * seconds)} ms` : `${seconds.toFixed(1)} s`;
+/** `120-260 ms`, `0.9-2.1 s` */
+const between = (lowSeconds: number, highSeconds: number): string =>
+  highSeconds < 1
+    ? `${Math.round(1e3 * lowSeconds)}-${Math.round(1e3 * highSeconds)} ms`
+    : `${lowSeconds.toFixed(1)}-${highSeconds.toFixed(1)} s`;
+/** `+0.012`, `-0.008`; three significant digits below 0.1. */
+const signedPrice = (price: number): string => {
+  const digits = Math.abs(price) >= 0.1 ? price.toFixed(3) : String(Number(price.toPrecision(2)));
+  return `${price > 0 ? "+" : ""}${digits}`;
+};
+const rate = (requestsPerSecond: number): string =>
+  `${requestsPerSecond < 10 ? requestsPerSecond.toFixed(1) : Math.round(requestsPerSecond)} requests/s`;

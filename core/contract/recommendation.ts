@@ -251,6 +251,8 @@ export const ServedApplication = z.strictObject({
   objective: LatencyObjective.optional(),
   measuredLatencySeconds: NonNegative.optional(),
   failedRatio: orAbsent(Ratio),
+  /** How it stood in the last window: its slowest route, all its requests, and what the models do not explain. */
+  standing: orAbsent(z.string().max(1_000)),
   /** Absent in mode act. */
   regret: RegretReport.optional(),
   cause: orAbsent(PlanCause),
@@ -285,6 +287,8 @@ export const RecommendationList = z.strictObject({
   objective: LatencyObjective.optional(),
   measuredLatencySeconds: NonNegative.optional(),
   failedRatio: orAbsent(Ratio),
+  /** How it stood in the last window: its slowest route, all its requests, and what the models do not explain. */
+  standing: orAbsent(z.string().max(1_000)),
   /** Absent in mode act. */
   regret: RegretReport.optional(),
   /** What the missed objective is put down to; absent where it is met, or no cause is named. */

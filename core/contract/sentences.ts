@@ -2,8 +2,16 @@ import type { AuditEvent } from "./audit.ts";
 import type { Change } from "./change.ts";
 import { END_WORDS, overrideText } from "./override.ts";
 import type { Allocation } from "./plan.ts";
+import type { Reason } from "./reason.ts";
+import { areWhole, inWords, sentenceOf } from "./reasons.ts";
 import { SIZES } from "./recommendation.ts";
-import type { RecommendationList, ServedApplication, SizeChange, SizeChanges } from "./recommendation.ts";
+import type {
+  Recommendation,
+  RecommendationList,
+  ServedApplication,
+  SizeChange,
+  SizeChanges,
+} from "./recommendation.ts";
 import {
   formatCores,
   formatLatency,
@@ -22,10 +30,50 @@ const SIZE_OF = { replicas: "replicas", cpu: "cpuCores", memory: "memoryBytes" }
 
 type AnySizes = { readonly [Size in (typeof SIZES)[number]]?: number | undefined };
 
-/** `4 of 600m CPU and 200Mi memory` */
-export function sizeText({ replicas, ...sizes }: Allocation): string {
-  const container = containerText(sizes, " and ");
-  return container === "" ? String(replicas) : `${replicas} of ${container}`;
+/** `4 of 600m CPU and 200Mi memory`; sizes that nothing moves apart: `4 (advice: 600m CPU, 200Mi memory)`. */
+export function sizeText({
+  advised = [],
+  cpuCores,
+  memoryBytes,
+  replicas,
+}: Allocation & Pick<Recommendation, "advised">): string {
+  const [isCpuAdvice, isMemoryAdvice] = [advised.includes("cpu"), advised.includes("memory")];
+  const set = containerText(sizesOf(!isCpuAdvice && cpuCores, !isMemoryAdvice && memoryBytes), " and ");
+  const advice = containerText(sizesOf(isCpuAdvice && cpuCores, isMemoryAdvice && memoryBytes));
+  return `${replicas}${set === "" ? "" : ` of ${set}`}${advice === "" ? "" : ` (advice: ${advice})`}`;
+}
+
+/** Why a service is as it is, without what stands above its table: how the application stands, and {@link sharedHold}. */
+export function rowText(
+  { reason, reasons = [] }: Pick<Recommendation, "reason" | "reasons">,
+  hold?: string,
+): string {
+  if (reasons.length === 0 || !areWhole(reasons)) return reason;
+  const whole = reasons as readonly Reason[];
+  const own = whole.filter((each) => each.code !== "measured" && sentenceOf(each) !== hold);
+  const isHeld = hold !== undefined && whole.some((each) => sentenceOf(each) === hold);
+  return `${inWords(own, MOST_CHARACTERS)}${isHeld ? "; held" : ""}`;
+}
+
+const sizesOf = (
+  cpuCores?: number | false,
+  memoryBytes?: number | false,
+): Partial<Omit<Allocation, "replicas">> => ({
+  ...(cpuCores !== undefined && cpuCores !== false && { cpuCores }),
+  ...(memoryBytes !== undefined && memoryBytes !== false && { memoryBytes }),
+});
+
+/** Why nothing is removed of two services or more, which a table says once; undefined where no two share it. */
+export function sharedHold(services: readonly Pick<Recommendation, "reasons">[]): string | undefined {
+  const seen = new Set<string>();
+  for (const { reasons = [] } of services)
+    for (const reason of reasons) {
+      if (reason.code !== "data-missing") continue;
+      const sentence = sentenceOf(reason as Reason);
+      if (seen.has(sentence)) return sentence;
+      seen.add(sentence);
+    }
+  return undefined;
 }
 
 /** `600m CPU, 200Mi memory`; empty where no size is stated. */
@@ -101,11 +149,19 @@ function resourceChangeText({
 export const deciderText = ({ by, note }: Pick<Change, "by" | "note">): string =>
   by === undefined ? "" : ` by ${by}${note === undefined ? "" : ` (${note})`}`;
 
+/** Of what happened. */
+const MOST_CHARACTERS = 1_000;
+
 /** What happened to the service, without its name. */
 export function eventText(event: AuditEvent): string {
   switch (event.kind) {
     case "decision":
-      return sizesChangeText(event.before, event.after);
+      return [sizesChangeText(event.before, event.after), event.reason?.text]
+        .filter((part) => part !== undefined)
+        .join(": ")
+        .slice(0, MOST_CHARACTERS);
+    case "outcome":
+      return event.outcome.text;
     case "rollback":
       return `the change did harm (${event.times === 1 ? "once" : `${event.times} times`} today); what ran before is kept until ${utcSeconds(event.untilMs)}`;
     case "brownout": {
@@ -126,17 +182,20 @@ export function eventText(event: AuditEvent): string {
   }
 }
 
-/** `p95 412 ms, 3 % of the requests failed`; undefined where no objective is known. */
-export function latencyText({
+/** How an application stands, in the words of its plan; of a plan of an earlier release `p95 412 ms, objective 300 ms`. Undefined without an objective. */
+export function standingText({
   failedRatio,
   measuredLatencySeconds,
   objective,
-}: Pick<ServedApplication, "failedRatio" | "measuredLatencySeconds" | "objective">): string | undefined {
-  if (objective === undefined) return undefined;
+  standing,
+}: Pick<ServedApplication, "failedRatio" | "measuredLatencySeconds" | "objective" | "standing">):
+  string | undefined {
+  if (standing !== undefined || objective === undefined) return standing;
   const measured =
     measuredLatencySeconds === undefined ? "not measured" : formatLatency(measuredLatencySeconds);
-  const failed = failedRatio === undefined ? "" : `, ${percent(failedRatio)} of the requests failed`;
-  return `${percentileName(objective.percentile)} ${measured}${failed}`;
+  const failed =
+    failedRatio === undefined ? "" : `, ${percent(failedRatio)} of the requests of a route failed`;
+  return `${percentileName(objective.percentile)} ${measured}, objective ${formatLatency(objective.seconds)}${failed}`;
 }
 
 /** What acting would have saved and added, where nothing is carried out. */

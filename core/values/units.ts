@@ -21,6 +21,19 @@ export function parseDurationSeconds(text: string): number {
   return seconds;
 }
 
+/**
+ * A latency objective: a duration with its unit, since a bare 250 may be meant in milliseconds.
+ * @returns seconds, above 0
+ * @throws RangeError naming the text and what to write
+ */
+export function parseObjectiveSeconds(text: string): number {
+  if (/^\d+(\.\d+)?$/.test(text.trim().slice(0, 40)))
+    throw new RangeError(`'${text.slice(0, 40)}' has no unit; write ${text.trim().slice(0, 40)}ms or 0.25s`);
+  const seconds = parseDurationSeconds(text);
+  if (seconds > 0) return seconds;
+  throw new RangeError("must be longer than nothing");
+}
+
 const BINARY_STEPS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"] as const;
 
 /** Bytes for people: `1.5 GiB`. */

@@ -1,12 +1,13 @@
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
+import { isDeepStrictEqual } from "node:util";
 import type { Command } from "commander";
 import { z } from "zod";
-import { AuditRow } from "@tradewind/core/contract/audit.ts";
 import { parseJsonWith, parseWith } from "@tradewind/core/values/config.ts";
 import { TradewindError } from "@tradewind/core/values/errors.ts";
 import { addJsonFlag, exitCodes, printAnswer, printJson } from "@tradewind/core/terminal/answer.ts";
 import type { JsonFlag } from "@tradewind/core/terminal/answer.ts";
+import { exported, ExportedRow } from "../keep/journal/exported.ts";
 import { verifyChain } from "../keep/journal/chain.ts";
 import type { ChainProblem, ChainVerdict } from "../keep/journal/chain.ts";
 
@@ -17,8 +18,10 @@ Examples:
   $ tradewind audit verify --state /var/lib/tradewind --seq 812 --head 6f1c…
   $ tradewind audit verify --file audit.jsonl --seq 812 --head 6f1c…
   $ tradewind audit export --state ./state | jq -r '.row | fromjson | select(.service == "search")'
+  $ tradewind audit export --state ./state | jq -c 'select(.reason) | {reason: .reason.text, outcome: .outcome.text}'
 
-Each line has a row and the SHA-256 of the hash before it and of the row. A trail that was written again from the start, or lost
+Each line has a row and the SHA-256 of the hash before it and of the row. Beside the row of a decision stand its reason, which is in the
+row too, and the outcome that a row three windows later says. A trail that was written again from the start, or lost
 its end, follows from itself all the same: give --head and --seq, which the scaler's log says every hour.
 
 ${exitCodes("done", "the trail is broken or cannot be read")}`;
@@ -33,7 +36,7 @@ export function configure(command: Command): void {
     .action(async ({ state }: { readonly state: string }) => {
       const { openTrail } = await import("../keep/journal/journal.ts");
       using trail = openTrail(state);
-      for (const row of trail.rows()) printJson(row);
+      for (const row of exported(() => trail.rows())) printJson(row);
     });
   addJsonFlag(command.command("verify"))
     .description(
@@ -74,14 +77,21 @@ async function verdictOf({ file, head, seq, state }: VerifyFlags): Promise<Chain
     using trail = openTrail(state);
     return verifyChain(trail.rows(), { noted, changes: trail.changes() });
   }
-  const rows: AuditRow[] = [];
+  const rows: ExportedRow[] = [];
   for await (const line of createInterface({ input: createReadStream(file ?? "") })) {
-    if (line !== "") rows.push(parseJsonWith(AuditRow, line, `line ${rows.length + 1} of ${file}`));
+    if (line !== "") rows.push(parseJsonWith(ExportedRow, line, `line ${rows.length + 1} of ${file}`));
   }
   if (rows.length === 0) {
     throw new TradewindError("audit-broken", `${file} has no rows: it is cut off, or empty`);
   }
-  return verifyChain(rows, { noted });
+  const verdict = verifyChain(rows, { noted });
+  for (const [index, row] of [...exported(() => rows)].entries()) {
+    const said = rows[index];
+    const isSaid = said?.reason !== undefined || said?.outcome !== undefined;
+    if (isSaid && !isDeepStrictEqual({ ...said }, row))
+      return { ...verdict, problem: { code: "broken", seq: row.seq } };
+  }
+  return verdict;
 }
 
 /** @throws TradewindError `audit-broken` */

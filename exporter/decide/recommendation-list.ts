@@ -67,6 +67,7 @@ function applicationOf(status: ApplicationStatus, clock: Clock): ServedApplicati
     measuredLatencySeconds,
     patterns,
     regret,
+    standing,
     unmapped,
   } = headerOfOne(status, clock);
   const { reachable: _, ...about } = predictor;
@@ -79,6 +80,7 @@ function applicationOf(status: ApplicationStatus, clock: Clock): ServedApplicati
     ...(objective && { objective }),
     ...(measuredLatencySeconds !== undefined && { measuredLatencySeconds }),
     ...(failedRatio !== undefined && { failedRatio }),
+    ...(standing !== undefined && { standing }),
     ...(regret && { regret }),
     ...(cause && { cause }),
     ...(patterns && { patterns }),
@@ -115,6 +117,7 @@ function headerOfOne(
       ? {}
       : { measuredLatencySeconds: plan.measuredLatencySeconds }),
     ...(plan?.failedRatio !== undefined && { failedRatio: plan.failedRatio }),
+    ...(plan?.standing !== undefined && { standing: plan.standing }),
     ...(plan?.cause && { cause: plan.cause }),
     ...(plan?.patterns && { patterns: plan.patterns }),
     ...(plan?.unmapped && { unmapped: plan.unmapped }),

@@ -1,7 +1,8 @@
 import type { Clock } from "@tradewind/core/process/clock.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { Allocation, Plan } from "@tradewind/core/contract/plan.ts";
-import type { Reason } from "@tradewind/core/contract/reason.ts";
+import type { AuditEvent } from "@tradewind/core/contract/audit.ts";
+import type { ReadReason, Reason } from "@tradewind/core/contract/reason.ts";
 import type { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
 import { Turns } from "@tradewind/core/process/turns.ts";
 import { contextOf, decide, decideAgain } from "./decide.ts";
@@ -17,6 +18,8 @@ import { decisionEvents } from "../keep/journal/events.ts";
 import type { JournalKeeper } from "../keep/journal/keeper.ts";
 import { refusalOf } from "./guard/guard.ts";
 import type { GuardContext } from "./guard/step.ts";
+import { Outcomes } from "./outcomes.ts";
+import type { OpenDecision } from "./outcomes.ts";
 import { PlanFacts } from "./plan-facts.ts";
 import { serviceSight } from "./rollback/rollbacks.ts";
 import { forEachInSlices } from "../keep/slices.ts";
@@ -118,6 +121,7 @@ export class Recommender {
   readonly #predictors = new Map<string, FollowedPredictor>();
   #savedRevision = 0;
   readonly #planFacts: PlanFacts;
+  readonly #outcomes = new Outcomes();
 
   constructor(book: DecisionBook, rules: RecommenderRules, edges: RecommenderEdges) {
     this.book = book;
@@ -214,6 +218,7 @@ export class Recommender {
       this.#refusals.delete(keyOf(scope));
       this.#predictors.delete(keyOf(scope));
       this.#planFacts.forget(scope);
+      this.#outcomes.forget(scope);
       this.book.forget((entry) => isOf(entry, scope));
       const draft = nothingNew(EVERYTHING);
       await this.#keeper.save(this.#stateAfter(draft), this.#patienceMs);
@@ -272,10 +277,7 @@ export class Recommender {
     }
     if (plan.isPartial === true) this.#keepRefusals(draft);
     await this.#keeper.save(this.#stateAfter(draft), this.#patienceMs);
-    for (const entry of draft.entries.values()) {
-      const { namespace, service } = entry.recommendation;
-      events.push(...decisionEvents(entry, this.book.get(namespace, service)));
-    }
+    events.push(...this.#decided(plan.header, draft));
     const settled = [
       this.#journal?.append(events),
       this.#queue?.settle(draft.approvals.values(), plan.header.plannedAtMs),
@@ -287,6 +289,24 @@ export class Recommender {
     this.#refusals.set(keyOf(scope), draft.refusals);
     if (scope === EVERYTHING) return;
     this.#refusals.delete(keyOf(EVERYTHING));
+  }
+
+  /** Decisions that changed a size, and what came of earlier ones. */
+  #decided(
+    { application: name, namespace, plannedAtMs: atMs }: TakenPlan["header"],
+    draft: PlanDraft,
+  ): AuditEvent[] {
+    const decided: OpenDecision[] = [];
+    let measured: Measured | undefined;
+    for (const entry of draft.entries.values()) {
+      const { namespace: own, reasons = [], service } = entry.recommendation;
+      measured ??= reasons.find(isMeasured);
+      for (const event of decisionEvents(entry, this.book.get(own, service)))
+        decided.push({ event, reasons });
+    }
+    const { windowEndMs } = draft;
+    const outcomes = this.#outcomes.see({ name, namespace }, { measured, windowEndMs, atMs }, decided);
+    return [...outcomes, ...decided.map(({ event }) => event)];
   }
 
   /** Those of the plan before, of services that this one does not name. */
@@ -434,6 +454,11 @@ export class Recommender {
     });
   }
 }
+
+type Measured = Extract<Reason, { code: "measured" }>;
+
+const isMeasured = (reason: ReadReason): reason is Measured =>
+  reason.code === "measured" && "latencySeconds" in reason;
 
 /** What a decision counted its changes from, and since when, on our monotonic clock. @param decidedMs of the decision, on that clock */
 function periodOf(

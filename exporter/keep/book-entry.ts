@@ -8,6 +8,7 @@ import type {
   ServedRecommendation,
 } from "@tradewind/core/contract/recommendation.ts";
 import type { Reason } from "@tradewind/core/contract/reason.ts";
+import { sizesBefore } from "./decision-reason.ts";
 import { answeredReplicas, recommendationOf, whyUnanswered } from "./recommendation.ts";
 
 /**
@@ -96,7 +97,7 @@ export function bookEntry(record: DecisionRecord, decidedMs: number | undefined)
     asked: record.actions.find(({ step }) => step === "room")?.before.replicas ?? record.final.replicas,
     ...measuredOf(record.wish),
     brownout: record.context.brownout,
-    observed: observedBefore(record),
+    observed: sizesBefore(record),
     rollback: record.context.rollback,
     basis: {
       ...(approval && { approval }),
@@ -128,17 +129,6 @@ export const measuredOf = ({
 function answerOf(record: DecisionRecord): Pick<BookEntry, "answered" | "unanswered"> {
   const answered = answeredReplicas(record);
   return answered === undefined ? { answered, unanswered: whyUnanswered(record) } : { answered };
-}
-
-function observedBefore({ context, wish }: DecisionRecord): Partial<Allocation> {
-  const { baseMemoryBytes, runningCpuCores } = wish.evidence;
-  const { replicasWanted } = wish.observed;
-  return {
-    ...(replicasWanted !== undefined && { replicas: replicasWanted }),
-    ...(runningCpuCores !== undefined && { cpuCores: runningCpuCores }),
-    ...(baseMemoryBytes !== undefined && { memoryBytes: baseMemoryBytes }),
-    ...context.previous,
-  };
 }
 
 /** The same of an entry. */

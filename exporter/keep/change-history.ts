@@ -1,8 +1,9 @@
 import { fairlyCut } from "@tradewind/core/net/fair-share.ts";
 import { SIZES } from "@tradewind/core/contract/recommendation.ts";
-import type { ApplicationMode } from "@tradewind/core/contract/plan.ts";
-import type { SizeChange, SizeChanges } from "@tradewind/core/contract/recommendation.ts";
+import type { Allocation, ApplicationMode } from "@tradewind/core/contract/plan.ts";
+import type { DecisionRecord, SizeChanges } from "@tradewind/core/contract/recommendation.ts";
 import type { BookEntry } from "./book-entry.ts";
+import { reasonOf } from "./decision-reason.ts";
 
 export interface HistoryLimits {
   /** Decisions that set no present size any more, kept in all. Beyond it the namespace that has the most loses its oldest. */
@@ -125,33 +126,28 @@ const namespaceOf = (key: string): string => key.slice(0, key.indexOf("\n"));
  * The same object where the decision changes no size.
  * @param isFirstAct those before were only recommended: the size before is what runs
  */
-function changedBy(
-  before: SizeChanges,
-  { final, observed, recommendation }: BookEntry,
-  isFirstAct: boolean,
-): SizeChanges {
-  let after = before;
+function changedBy(known: SizeChanges, entry: BookEntry, isFirstAct: boolean): SizeChanges {
+  const { final, observed } = entry;
+  const changed = SIZES.filter((size) => final[size] !== known[size]?.to);
+  if (changed.length === 0) return known;
+  const before: Partial<Allocation> = {};
   for (const size of SIZES) {
-    const to = final[size];
-    if (to === before[size]?.to) continue;
-    const { [size]: known, ...others } = after;
-    const from = (isFirstAct ? observed[size] : undefined) ?? known?.to ?? observed[size];
-    after = to === undefined ? others : { ...others, [size]: change(from, to) };
+    const from = (isFirstAct ? observed[size] : undefined) ?? known[size]?.to ?? observed[size];
+    if (from !== undefined) before[size] = from;
+  }
+  const { decidedAtMs, decisionId, policy } = entry.recommendation;
+  const { reasons, text: reason } = reasonOf(JSON.parse(entry.json) as DecisionRecord, before);
+  let after = known;
+  for (const size of changed) {
+    const { [size]: _before, ...others } = after;
+    const [from, to] = [before[size], final[size]];
+    const start = from !== undefined && from !== to ? { from } : {};
+    after =
+      to === undefined
+        ? others
+        : { ...others, [size]: { ...start, to, decidedAtMs, decisionId, policy, reason, reasons } };
   }
   return after;
-
-  function change(from: number | undefined, to: number): SizeChange {
-    const { decidedAtMs, decisionId, policy, reason, reasons } = recommendation;
-    return {
-      ...(from !== undefined && from !== to && { from }),
-      to,
-      decidedAtMs,
-      decisionId,
-      policy,
-      reason,
-      reasons,
-    };
-  }
 }
 
 function idsOf(setBy: SizeChanges): string[] {

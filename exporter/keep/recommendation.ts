@@ -1,16 +1,11 @@
 import type { DecisionRecord, Recommendation } from "@tradewind/core/contract/recommendation.ts";
-
-import { overrideReason } from "@tradewind/core/contract/override.ts";
 import type { Reason } from "@tradewind/core/contract/reason.ts";
-import { distinct, sentenceOf } from "@tradewind/core/contract/reasons.ts";
-
-const MAX_REASON_LENGTH = 1_000;
+import { reasonOf } from "./decision-reason.ts";
 
 /** What a decision record says to a reader: the numbers, who decided and why, guard included. */
 export function recommendationOf(record: DecisionRecord): Recommendation {
   const { wish } = record;
-  const first = comesFirst(record);
-  const guarded = record.actions.map(({ step, reason }) => `${step}: ${reason}`);
+  const { reasons, text } = reasonOf(record);
   return {
     namespace: record.namespace,
     application: record.application,
@@ -26,12 +21,8 @@ export function recommendationOf(record: DecisionRecord): Recommendation {
     ...present("runningMemoryBytes", wish.observed.memoryBytes),
     minReplicas: Math.max(wish.bounds.minReplicas, record.context.limits?.minReplicas ?? 0),
     maxReplicas: Math.min(wish.bounds.maxReplicas, record.context.limits?.maxReplicas ?? Infinity),
-    reason: [wish.reason, ...first.map(sentenceOf), ...guarded].join("; ").slice(0, MAX_REASON_LENGTH),
-    reasons: distinct([
-      ...(wish.reasons ?? []),
-      ...first,
-      ...record.actions.flatMap(({ reasons = [] }) => reasons),
-    ]),
+    reason: text,
+    reasons,
     decidedAtMs: record.decidedAtMs,
     validUntilMs: record.validUntilMs,
     decisionId: record.id,
@@ -47,24 +38,6 @@ function predictionOf({
   if (!isKnown || errorRatio < 0 || coverageRatio < 0 || coverageRatio > 1) return {};
   return { prediction: { errorRatio, biasRatio, coverageRatio } };
 }
-
-/** Who overrides the plan; what holds its autoscaler still; a service that others made room for says so, as they do. */
-function comesFirst({ actions, context, wish: { observed } }: DecisionRecord): Reason[] {
-  const { madeRoom, override, room } = context;
-  // Where the guard changed a size for it, its step says so.
-  const isSaid = override === undefined || actions.some(({ step }) => step === "override");
-  return [
-    ...(isSaid ? [] : [overrideReason(override)]),
-    ...(observed.scalingPaused === undefined ? [] : [pauseOf(observed.scalingPaused)]),
-    ...(room?.behind === undefined
-      ? []
-      : [{ code: "quota-first" as const, quota: room.quota, behind: room.behind }]),
-    ...(madeRoom === undefined ? [] : [{ code: "brownout-first" as const, services: madeRoom }]),
-  ];
-}
-
-const pauseOf = (paused: NonNullable<DecisionRecord["wish"]["observed"]["scalingPaused"]>): Reason =>
-  paused === "multiplied" ? { code: "metric-type-value" } : { code: "scaling-paused" };
 
 /**
  * The replicas that KEDA is answered: those decided on in mode `act`, else what the platform is asked for now, so that nothing

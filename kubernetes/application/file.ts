@@ -5,7 +5,7 @@ import type { ServiceSpec } from "@tradewind/core/contract/application.ts";
 import type { Calendar } from "@tradewind/core/contract/calendar.ts";
 import { TradewindError } from "@tradewind/core/values/errors.ts";
 import { countValues } from "@tradewind/core/values/json-limits.ts";
-import { parse } from "yaml";
+import { parseAllDocuments } from "yaml";
 import { timesProblem } from "./calendar-times.ts";
 
 /** Sections of the configuration file beside the application's own fields. */
@@ -30,12 +30,7 @@ export async function readApplication(path: string): Promise<Application> {
  * @param several it is one of several applications: what is of all of them stands elsewhere
  */
 export function applicationOfText(text: string, path: string, several: boolean): Application {
-  let value: unknown;
-  try {
-    value = parse(text, { maxAliasCount: 100 });
-  } catch (error) {
-    throw unreadable(path, error);
-  }
+  const value = configurationOfText(text, path);
   if (value === null || value === undefined) {
     throw new TradewindError("invalid-config", `the configuration ${path} is empty`);
   }
@@ -48,6 +43,57 @@ export function applicationOfText(text: string, path: string, several: boolean):
     );
   }
   return parseApplication(withoutSections(value), `the configuration ${path}`);
+}
+
+/**
+ * What a configuration file says, with its sections: its only document, or the spec of the Application resource among the documents of a
+ * stream, with its name and namespace. Other documents, such as the ScaledObjects beside it, are passed over.
+ * @throws TradewindError `invalid-config` that names the file
+ */
+export function configurationOfText(text: string, path: string): unknown {
+  let values: unknown[];
+  try {
+    values = documentsOf(text);
+  } catch (error) {
+    throw unreadable(path, error);
+  }
+  const resources = values.filter(isResource);
+  if (resources.length === 0 && values.length <= 1) return values[0];
+  const applications = resources.filter(({ kind }) => kind === "Application");
+  const [application] = applications;
+  if (application === undefined || applications.length > 1) {
+    const held = application === undefined ? "no Application" : `${applications.length} Applications`;
+    throw new TradewindError(
+      "invalid-config",
+      `the configuration ${path} has ${held} among ${values.length} documents: give one file with one of them`,
+    );
+  }
+  const { name, namespace } = application.metadata ?? {};
+  return {
+    ...application.spec,
+    ...(name !== undefined && { name }),
+    ...(namespace !== undefined && { namespace }),
+  };
+}
+
+interface ResourceDocument {
+  readonly kind: string;
+  readonly metadata?: { readonly name?: unknown; readonly namespace?: unknown } | null;
+  readonly spec?: object | null;
+}
+
+const isResource = (value: unknown): value is ResourceDocument =>
+  typeof value === "object" && value !== null && "apiVersion" in value && "kind" in value;
+
+function documentsOf(text: string): unknown[] {
+  const documents = parseAllDocuments(text);
+  if (!Array.isArray(documents)) return [];
+  return documents.flatMap((document) => {
+    const [error] = document.errors;
+    if (error !== undefined) throw error;
+    const value: unknown = document.toJS({ maxAliasCount: 100 });
+    return value === null || value === undefined ? [] : [value];
+  });
 }
 
 function unreadable(path: string, cause: unknown): TradewindError {

@@ -157,10 +157,10 @@ function resourceSchema(kind: string): OpenApiSchema {
     description: `${kind}: services that share a latency objective. The entry service and the objective are enough.`,
     required: ["spec"],
     properties: {
-      apiVersion: { type: "string" },
-      kind: { type: "string" },
-      metadata: { type: "object" },
-      spec,
+      apiVersion: { type: "string", description: "tradewind.dev/v1alpha1." },
+      kind: { type: "string", description: "Application." },
+      metadata: { type: "object", description: "Its name and namespace." },
+      spec: { description: "What users are promised, and what may be done for it.", ...spec },
       status: { description: "Written by the leading scaler.", ...status },
     },
   };

@@ -1,4 +1,5 @@
 import { costPerHour, Prices } from "@tradewind/core/contract/prices.ts";
+import { rowText, sharedHold } from "@tradewind/core/contract/sentences.ts";
 import type { Window } from "@tradewind/core/contract/window.ts";
 import type { ServiceState } from "../application/fleet.ts";
 import type { LocalOptions } from "../options.ts";
@@ -49,8 +50,20 @@ function pictureService(
     ...measured(state, window),
     replicasWanted: recommendation?.replicas ?? state.replicasWanted,
     cpuCoresWanted: recommendation?.cpuCores ?? state.size.cpuCores,
-    reason: recommendation?.refused ?? recommendation?.reason ?? "no recommendation yet",
+    reason:
+      recommendation === undefined
+        ? "no recommendation yet"
+        : (recommendation.refused ?? rowText(recommendation, holdOf(recommendations))),
   };
+}
+
+const holdOf = (list: Observation["recommendations"]): string | undefined =>
+  sharedHold(list?.recommendations ?? []);
+
+/** Once above the table what holds several of its services. */
+function heldNote({ recommendations }: Observation): string[] {
+  const hold = holdOf(recommendations);
+  return hold === undefined ? [] : [`held: ${hold}`];
 }
 
 function measured(state: ServiceState, window: Window | undefined) {
@@ -133,7 +146,7 @@ export function composePicture(parts: PictureParts): Picture {
       ["agent", `${addresses["agent"] ?? ""}/metrics`],
     ],
     troubles: problem === undefined || isBeginning ? [] : [problem],
-    notes: [...(isBeginning && policy.kind === "tradewind" ? [COLLECTING] : []), ...parts.notes],
+    notes: [...(isBeginning && policy.kind === "tradewind" ? [COLLECTING] : []), ...heldNote(parts.observation), ...parts.notes],
     answer: parts.answer,
     totals: totalsOf(parts),
     trend: trendOf(parts),

@@ -5,6 +5,7 @@ import { inWords } from "@tradewind/core/contract/reasons.ts";
 import type { Facts } from "./window-facts.ts";
 import type { DecidedPlan } from "./inputs.ts";
 import type { Course } from "./facts/state.ts";
+import { measuredReason } from "./facts/reasons.ts";
 import { failingRatio } from "./facts/verdict.ts";
 import type { Targets } from "./facts/target.ts";
 import { flowFacts, toWish } from "./wish.ts";
@@ -19,6 +20,16 @@ export interface PolicyOutcome {
 
 /** Characters of a reason. */
 const MOST_CHARACTERS = 500;
+const MOST_STANDING = 1_000;
+
+/** What stands beside the measurement of a miss: the route that fails, and what the models do not explain. */
+const OF_MISS: ReadonlySet<string> = new Set([
+  "requests-failed",
+  "models-far-off",
+  "miss-unexplained",
+  "time-outside",
+]);
+const isOfMiss = ({ code }: Reason): boolean => OF_MISS.has(code);
 
 /** The decision as it is published. */
 export function planOf(
@@ -35,8 +46,12 @@ export function planOf(
     ),
   );
   const startSeconds = inputs.state.cost?.startSeconds;
-  const measured = { accuracies, startSeconds };
-  const facts = { context, verdict, windowHash, course, ...measured, ...flowFacts(verdict) };
+  const measured = measuredReason(verdict, windowSet, application);
+  const facts = {
+    ...{ context, verdict, windowHash, course, accuracies, startSeconds },
+    ...flowFacts(verdict),
+    ...(measured && { measured }),
+  };
   return {
     application: application.name,
     namespace: application.namespace,
@@ -47,6 +62,7 @@ export function planOf(
     objective: { percentile: verdict.objective.percentile, seconds: verdict.objective.tailSeconds },
     ...(verdict.tailSeconds !== undefined && { measuredLatencySeconds: verdict.tailSeconds }),
     ...(failedRatio !== undefined && { failedRatio }),
+    ...(measured && { standing: inWords([measured, ...reasons.filter(isOfMiss)], MOST_STANDING) }),
     wishes: observations.flatMap((observation) => {
       const target = targets.get(observation.service);
       return target === undefined ? [] : [toWish(observation, target, facts)];

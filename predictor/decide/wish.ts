@@ -1,4 +1,5 @@
 import type { Wish } from "@tradewind/core/contract/plan.ts";
+import type { Reason } from "@tradewind/core/contract/reason.ts";
 import { inWords } from "@tradewind/core/contract/reasons.ts";
 import type { Accuracy } from "../models/residual/accuracy.ts";
 import type { DecisionContext, Observation } from "./facts/observation.ts";
@@ -20,6 +21,8 @@ export interface DecisionFacts {
   readonly worstRoutes: ReadonlyMap<string, number>;
   /** Calls of all flows. */
   readonly calls: number;
+  /** Of the application as a whole; absent without a request of users that is held to an objective. */
+  readonly measured?: Extract<Reason, { code: "measured" }>;
   /** How well the self time of each service was predicted of late, where that is known. */
   readonly accuracies: ReadonlyMap<string, Accuracy>;
   /** From a decision to a replica that serves, as measured; undefined while no level has measured it. */
@@ -49,7 +52,11 @@ export function toWish(observation: Observation, target: Target, facts: Decision
   const { planned } = target;
   const latencyBeforeSeconds = facts.slowestFlowSeconds.get(service);
   const missing = missingReason(observation);
-  const reasons = missing === undefined ? [...target.reasons] : [...target.reasons, missing];
+  const reasons = [
+    facts.measured,
+    ...target.reasons.filter((reason) => !isSaid(reason, facts.measured)),
+    missing,
+  ].filter((each) => each !== undefined);
   return {
     namespace: application.namespace,
     service,
@@ -92,6 +99,12 @@ export function toWish(observation: Observation, target: Target, facts: Decision
     },
   };
 }
+
+/** The same latency against the same objective. */
+const isSaid = (reason: Reason, measured: DecisionFacts["measured"]): boolean =>
+  (reason.code === "slo-met" || reason.code === "slo-violated") &&
+  reason.latencySeconds === measured?.latencySeconds &&
+  reason.objectiveSeconds === measured.objectiveSeconds;
 
 function runningSize({ runningContainer }: Observation): Pick<Wish["observed"], "cpuCores" | "memoryBytes"> {
   const { cpuCores = 0, memoryBytes = 0 } = runningContainer ?? {};

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
-import { parse } from "yaml";
 import { z } from "zod";
 import { parseWith } from "@tradewind/core/values/config.ts";
+import { configurationOfText } from "@tradewind/kubernetes/application/file.ts";
 import { TradewindError } from "@tradewind/core/values/errors.ts";
 import { StoreOptions } from "../store/options.ts";
 import { OtlpOptions } from "./otlp/options.ts";
@@ -38,13 +38,12 @@ export type Sections = z.infer<typeof Sections>;
  */
 export async function readSections(path: string | undefined): Promise<Sections> {
   if (path === undefined) return Sections.parse({});
-  let value: unknown;
+  let text: string;
   try {
-    value = parse(await readFile(path, "utf8"), { maxAliasCount: 100 });
+    text = await readFile(path, "utf8");
   } catch (error) {
-    throw new TradewindError("invalid-config", `the configuration ${path} cannot be read as YAML or JSON`, {
-      cause: error,
-    });
+    throw new TradewindError("invalid-config", `the configuration ${path} cannot be read`, { cause: error });
   }
+  const value = configurationOfText(text, path);
   return parseWith(Sections, value, `the configuration ${path}`);
 }

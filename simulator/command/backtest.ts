@@ -8,7 +8,7 @@ import { createLog } from "@tradewind/core/process/log.ts";
 import { parseDurationSeconds } from "@tradewind/core/values/units.ts";
 import { createProgress } from "@tradewind/local/screen/progress.ts";
 import { readApplication } from "@tradewind/kubernetes/application/file.ts";
-import { timeArgument } from "@tradewind/predictor/commands/export/time-argument.ts";
+import { timeArgument } from "@tradewind/core/terminal/time-argument.ts";
 import { backtest } from "../backtest/backtest.ts";
 import { htmlReport } from "../backtest/report/html.ts";
 import { terminalReport } from "../backtest/report/terminal.ts";

@@ -45,6 +45,14 @@ describe("the tradewind command", () => {
     expect((await tradewind("exporter", "--help")).stdout).toBe((await tradewind("scaler", "--help")).stdout);
   });
 
+  it("ends doctor with code 2 where it was given nothing to examine", async () => {
+    const { code, stdout } = await tradewind("doctor");
+    expect({ code, stdout }).toMatchObject({
+      code: 2,
+      stdout: expect.stringContaining("nothing to examine") as string,
+    });
+  });
+
   it("suggests the nearest command for an unknown one, with code 2", async () => {
     const { code, stderr } = await tradewind("scalr");
     expect(code).toBe(2);

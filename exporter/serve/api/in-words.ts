@@ -12,8 +12,14 @@ import { severityOf } from "@tradewind/core/contract/standing.ts";
 import type { Paint } from "@tradewind/core/terminal/style.ts";
 import { renderTable } from "@tradewind/core/terminal/table.ts";
 import type { Column } from "@tradewind/core/terminal/table.ts";
-import { lastChange, latencyText, savingsText, sizeText } from "@tradewind/core/contract/sentences.ts";
-import { formatLatency, percent, utcSeconds } from "@tradewind/core/values/amounts.ts";
+import {
+  lastChange,
+  savingsText,
+  sharedHold,
+  sizeText,
+  standingText,
+} from "@tradewind/core/contract/sentences.ts";
+import { percent, utcSeconds } from "@tradewind/core/values/amounts.ts";
 import { recommendationOf } from "../../keep/recommendation.ts";
 
 /** Services that one override names. */
@@ -40,13 +46,13 @@ export function statusInWords({ recommendations, ...head }: RecommendationList, 
     changes.length === 0
       ? "No size has changed since Tradewind first saw these services."
       : ["Changes, newest first:", ...changes].join("\n");
-  const refusals = recommendations.flatMap(({ refused, refusedReasons, service }) =>
-    refused === undefined ? [] : [`  ${service}  ${refused}${codesAfter(refusedReasons)}`],
-  );
-  const refusedNow = refusals.length === 0 ? [] : [["Refused now:", ...refusals].join("\n")];
+  const refusedNow = refusalsInWords(recommendations);
+  const hold = sharedHold(recommendations);
+  const held = hold === undefined ? [] : [paint("yellow", `Held: ${hold}`)];
   return [
     ...headsInWords(head, paint),
     ...overridden,
+    ...held,
     servicesTable(recommendations, paint),
     listed,
     ...refusedNow,
@@ -69,6 +75,19 @@ function overridesInWords(recommendations: readonly ServedRecommendation[], pain
     return [paint("yellow", `${text} [${names.join(", ")}${more}]`)];
   });
   return lines.length === 0 ? [] : [lines.join("\n")];
+}
+
+/** What is refused, once for all services of which the same is said. */
+function refusalsInWords(recommendations: readonly ServedRecommendation[]): string[] {
+  const services = new Map<string, string[]>();
+  for (const { refused, refusedReasons, service } of recommendations) {
+    if (refused === undefined) continue;
+    const said = `${refused}${codesAfter(refusedReasons)}`;
+    services.set(said, [...(services.get(said) ?? []), service]);
+  }
+  if (services.size === 0) return [];
+  const lines = [...services].map(([said, names]) => `  ${names.join(", ")}  ${said}`);
+  return [["Refused now:", ...lines].join("\n")];
 }
 
 /** The same with a few lines for each service instead of the table. */
@@ -123,6 +142,7 @@ function applicationInWords(
     objective,
     patterns,
     regret,
+    standing,
     unmapped,
     ...predictor
   } = about;
@@ -136,6 +156,7 @@ function applicationInWords(
       ...(regret && { regret }),
       ...(measuredLatencySeconds !== undefined && { measuredLatencySeconds }),
       ...(failedRatio !== undefined && { failedRatio }),
+      ...(standing !== undefined && { standing }),
       ...(cause && { cause }),
       ...(patterns && { patterns }),
       ...(unmapped && { unmapped }),
@@ -147,14 +168,14 @@ function applicationInWords(
 
 /** Nothing where no objective is known. */
 function standingInWords(
-  head: Pick<ServedApplication, "failedRatio" | "measuredLatencySeconds" | "objective">,
+  head: Pick<ServedApplication, "failedRatio" | "measuredLatencySeconds" | "objective" | "standing">,
   paint: Paint,
 ): string {
-  const text = latencyText(head);
-  if (text === undefined || head.objective === undefined) return "";
+  const text = standingText(head);
+  if (text === undefined) return "";
   const severity = severityOf(head);
   const tone = severity === undefined ? "dim" : severity > 1 ? "red" : "green";
-  return `: ${paint(tone, text)}, objective ${formatLatency(head.objective.seconds)}`;
+  return `: ${paint(tone, text)}`;
 }
 
 function headInWords(head: Omit<RecommendationList, "recommendations">, paint: Paint): string {

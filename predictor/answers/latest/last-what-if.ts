@@ -65,6 +65,7 @@ export class LastWhatIf {
       );
     try {
       const supposed = suppose(models, request);
+      mustBeModelled(supposed.services);
       const about = { application, namespace, decidedAtMs: plannedAtMs, policy, objective };
       const { lastWindows, warnings } = this.#measured(models, this.#last);
       const routes = supposed.routes.map((each) => {
@@ -90,4 +91,14 @@ export class LastWhatIf {
     this.#against = { lastWindows, warnings: warningsOf(lastWindows, new Map(windows)) };
     return this.#against;
   }
+}
+
+/** Without a model of any of these services the answer would be what runs, whatever was asked. @throws TradewindError `no-models` */
+function mustBeModelled(services: WhatIfAnswer["services"]): void {
+  if (services.length === 0 || services.some(({ isModelled }) => isModelled)) return;
+  const names = services.map(({ service }) => service).slice(0, 5);
+  throw new TradewindError(
+    "no-models",
+    `the replicas and sizes of ${names.join(", ")} are not known, so no model answers: give --workloads, or resources: true of the Prometheus source`,
+  );
 }

@@ -24,6 +24,7 @@ import { sketchHash, sketchOf } from "./sketch.ts";
 import type { Sketch } from "./sketch.ts";
 import { rootsOf } from "./verdict.ts";
 import { counterfactual, millis, reading, summary } from "./words.ts";
+import type { LastMiss } from "./words.ts";
 
 /** The window that is to be explained. */
 export interface Explained {
@@ -35,6 +36,8 @@ export interface Explained {
   readonly objective: { readonly percentile: number; readonly seconds: number };
   readonly measuredLatencySeconds: number | undefined;
   /** Share of failed requests where more failed than may be late. */
+  /** Absent where none ended lately. */
+  readonly lastMiss?: LastMiss | undefined;
   readonly failedRatio: number | undefined;
   /** What the window shows by name, failures first. */
   readonly patterns: readonly Pattern[];
@@ -88,7 +91,7 @@ export function explain(explained: Explained): Reasoned {
     counterfactuals: tried,
     patterns: [...explained.patterns],
   };
-  const told = summary(facts);
+  const told = summary(facts, explained.lastMiss);
   const explanation: Explanation = {
     schema: EXPLANATION_SCHEMA,
     application,

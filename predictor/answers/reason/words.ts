@@ -1,7 +1,7 @@
 import type { CheckedCounterfactual, Explanation, NamedCause } from "@tradewind/core/contract/explanation.ts";
 import type { Precedent } from "@tradewind/core/contract/incident.ts";
 import type { Pattern } from "@tradewind/core/contract/pattern.ts";
-import { percentileName } from "@tradewind/core/values/amounts.ts";
+import { percentileName, utcSeconds } from "@tradewind/core/values/amounts.ts";
 import { SIGNAL_NAMES, signalSpec } from "./signals.ts";
 
 type Type = NamedCause["type"];
@@ -105,7 +105,19 @@ const percent = (ratio: number): string => `${Number((100 * ratio).toPrecision(2
 const failures = (ratio: number, { percentile }: Explanation["objective"]): string =>
   `${percent(ratio)} of the requests failed, ${percent(1 - percentile)} may`;
 
-/** One sentence for people. */
+/** A miss that is over. */
+export interface LastMiss {
+  readonly onsetMs: number;
+  /** End of its last window that missed the objective. */
+  readonly lastMissedMs: number;
+}
+
+const over = ({ lastMissedMs, onsetMs }: LastMiss): string => {
+  const last = utcSeconds(lastMissedMs);
+  return `; missed for ${lengthOf(lastMissedMs - onsetMs)} until ${last}: tradewind explain --at ${last}`;
+};
+
+/** One sentence for people. @param lastMiss that ended lately, where nothing is missed now */
 export function summary(
   about: Pick<
     Explanation,
@@ -117,13 +129,14 @@ export function summary(
     | "objective"
     | "patterns"
   >,
+  lastMiss?: LastMiss,
 ): string {
   const { causes, counterfactuals, failedRatio, isMissed, objective } = about;
   const { measuredLatencySeconds: measured } = about;
   const name = percentileName(objective.percentile);
   const latency = `${name} ${measured === undefined ? "not measured" : millis(measured)}, objective ${millis(objective.seconds)}`;
   const against = failedRatio === undefined ? latency : `${failures(failedRatio, objective)}; ${latency}`;
-  if (!isMissed) return `Nothing to explain: ${against}.`;
+  if (!isMissed) return `Nothing to explain now: ${against}${lastMiss === undefined ? "" : over(lastMiss)}.`;
   const [first] = causes;
   const seen = failureOf(about.patterns ?? []);
   if (first === undefined) return `${against}: no service stands out, so no cause is named.${seen}`;
@@ -136,7 +149,8 @@ export function summary(
   const end =
     best === undefined
       ? "No change of its size is known to help"
-      : `By the models ${change(best)} takes it from ${millis(best.tailBeforeSeconds)} to ${millis(best.tailAfterSeconds)}`;
+      : `By the models ${change(best)} takes it from ${millis(best.tailBeforeSeconds)} to ${millis(best.tailAfterSeconds)}` +
+        (best.ends ? "" : "; no single change ends it");
   return `${against}. Cause: ${cause}.${seen} ${end}.`.slice(0, 1_000);
 }
 

@@ -9,7 +9,7 @@ import { Transcripts } from "@tradewind/core/contract/transcript.ts";
 import type { TranscriptLine } from "@tradewind/core/contract/transcript.ts";
 import { addApplicationFlags, askPredictor } from "./ask.ts";
 import type { ApplicationFlags } from "./ask.ts";
-import { timeArgument } from "../export/time-argument.ts";
+import { timeArgument } from "@tradewind/core/terminal/time-argument.ts";
 import { concerning, explanationInWords, isAbout } from "./in-words.ts";
 import { accuracyInWords } from "./in-words.ts";
 import { anonymised, causeOf, rewarded, scored } from "./transcripts.ts";

@@ -5,7 +5,7 @@ import { accessOf, asking } from "@tradewind/core/net/endpoint/own-process.ts";
 import { describeError } from "@tradewind/core/values/errors.ts";
 import { addJsonFlag, exitCodes, printAnswer } from "@tradewind/core/terminal/answer.ts";
 import type { Command } from "commander";
-import { timeArgument } from "../export/time-argument.ts";
+import { timeArgument } from "@tradewind/core/terminal/time-argument.ts";
 import { addApplicationFlags, askPredictor } from "./ask.ts";
 import type { ApplicationFlags } from "./ask.ts";
 import { reportInWords } from "./report-in-words.ts";

@@ -72,7 +72,7 @@ export function configure(command: Command): void {
       } = flags;
       const given = { ...rest, graceSeconds, listenSeconds, scaler, serverName, timeoutSeconds: timeout };
       const options = parseWith(DoctorOptions, given, "the doctor's options");
-      const { examine, examineTraffic } = await import("./doctor.ts");
+      const { examine, examineTraffic, NOTHING } = await import("./doctor.ts");
       const heard =
         options.listenSeconds === undefined ? undefined : await examineTraffic(options, sayListening);
       const findings = [...(await examine(options, Date.now())), ...(heard?.findings ?? [])];
@@ -84,7 +84,7 @@ export function configure(command: Command): void {
           ...(collector === undefined ? [] : ["", "For a Collector:", collector]),
         ].join("\n");
       printAnswer({ json: { healthy, findings, ...(collector && { collector }) }, text }, json);
-      process.exitCode = healthy ? 0 : 1;
+      process.exitCode = healthy ? 0 : findings.includes(NOTHING) ? 2 : 1;
     });
 }
 

@@ -43,6 +43,14 @@ export async function examineTraffic(
   }
 }
 
+/** What is found where nothing was named. */
+export const NOTHING: Finding = {
+  subject: "doctor",
+  level: "problem",
+  message: "nothing to examine",
+  remedy: "name what you run: --config, --agents, --predictor, --scaler, --state or --listen",
+};
+
 /** Looks at everything that is configured, all at once, each within the timeout. Never throws. */
 export async function examine(options: DoctorOptions, nowMs: number): Promise<Finding[]> {
   const { agents, predictor, scaler, state } = options;
@@ -56,14 +64,7 @@ export async function examine(options: DoctorOptions, nowMs: number): Promise<Fi
   ];
   const findings = (await Promise.all(looks)).flat();
   if (findings.length > 0 || options.listenSeconds !== undefined) return findings;
-  return [
-    {
-      subject: "doctor",
-      level: "warning",
-      message: "nothing to examine",
-      remedy: "name what you run: --config, --agents, --predictor, --scaler, --state or --listen",
-    },
-  ];
+  return [NOTHING];
 }
 
 async function examineConfigs(options: DoctorOptions, nowMs: number): Promise<Finding[]> {

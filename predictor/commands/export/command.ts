@@ -6,7 +6,7 @@ import type { Command } from "commander";
 import type { Window } from "@tradewind/core/contract/window.ts";
 import { HISTORY_FILE } from "../../store/history-file.ts";
 import { CSV_COLUMNS, csvRow } from "./rows.ts";
-import { timeArgument } from "./time-argument.ts";
+import { timeArgument } from "@tradewind/core/terminal/time-argument.ts";
 
 const EXAMPLES = `
 Examples:

@@ -25,6 +25,7 @@ import type { CoresBounds } from "./price/cheapest-cores.ts";
 import { Sensitivities } from "./price/sensitivities.ts";
 import { WhatIf } from "./price/what-if.ts";
 import type { Solution } from "./solve/solve.ts";
+import { isGrown, weighed, whyMissStays } from "./weigh.ts";
 
 /** What the decision by cost comes to. */
 export interface CostDecision {
@@ -43,10 +44,11 @@ export interface CostDecision {
 export function tell(problem: Problem, solution: Solution): CostDecision {
   const { level, memory, window } = problem;
   const { cost } = solution;
-  const targets = targetsOf(problem, solution);
+  const stays = whyMissStays(problem, cost);
+  const targets = targetsOf(problem, solution, stays);
   const started: Targets = isCarriedOut(window.application) ? targets : new Map();
   const services = withRises(memory.services, window.observations, started, window.endMs);
-  const reasons = [...problem.reasons, expectation(problem, cost)];
+  const reasons = [...problem.reasons, ...stays, expectation(problem, cost)];
   cost.forgetOtherSizes();
   return {
     level,
@@ -65,13 +67,13 @@ function expectation({ outlook }: Problem, cost: ApplicationCost): Reason {
   return { code: "expected-misses", overRatio, loadRatio: ratio, loadErrorRatio: sigma, forecast };
 }
 
-function targetsOf(problem: Problem, solution: Solution): Targets {
+function targetsOf(problem: Problem, solution: Solution, stays: readonly Reason[]): Targets {
   const { measured, window } = problem;
   const steps = stepsOf(solution.cost, window.application.prices);
   const cores = cheapestCores(solution.cost, coresBounds(problem, solution.cost));
   const planned = new Map(
     measured.map(({ fixed: { name } }, number): [string, Target] => {
-      const changes = { steps: steps.get(name) ?? [], cheapestCores: cores.get(number) };
+      const changes = { steps: steps.get(name) ?? [], cheapestCores: cores.get(number), stays };
       return [name, plannedTarget(number, changes, problem, solution)];
     }),
   );
@@ -115,7 +117,11 @@ function coresBounds(
 /** @param number of the service */
 function plannedTarget(
   number: number,
-  changes: Pick<PlannedTarget, "steps"> & { readonly cheapestCores: number | undefined },
+  changes: Pick<PlannedTarget, "steps"> & {
+    readonly cheapestCores: number | undefined;
+    /** Why a miss is not ended. */
+    readonly stays: readonly Reason[];
+  },
   { grownCores, heldUp, level, measured, window }: Problem,
   { cost, tradedFor, waiting }: Solution,
 ): Target {
@@ -134,9 +140,11 @@ function plannedTarget(
     policy: level,
     reasons: [
       ...placementReasons(observation, replicas, waitingReplicas, tradedFor),
-      whyOf(heldUp.get(fixed.name), grownCores.has(fixed.name), observation),
+      ...(isGrown(cost, number) ? [] : changes.stays),
+      ...whyOf(heldUp.get(fixed.name), grownCores.has(fixed.name), observation),
       replicasReason(observation, replicas),
       ...sizeReasons(observation, statedSizes, memoryRatio),
+      ...weighed(number, cost, window.application.prices, window.verdict.objective.percentile),
     ],
     planned: {
       steps: changes.steps,
@@ -148,9 +156,9 @@ function plannedTarget(
   };
 }
 
-function whyOf(heldUp: HeldUp | undefined, isGrown: boolean, { window }: Observation): Reason {
-  if (isGrown) return { code: "at-cpu-limit", throttledRatio: throttledShare(window) };
-  return heldUp === undefined ? { code: "cheapest" } : { code: "held-up", ...heldUp };
+function whyOf(heldUp: HeldUp | undefined, isAtLimit: boolean, { window }: Observation): Reason[] {
+  if (isAtLimit) return [{ code: "at-cpu-limit", throttledRatio: throttledShare(window) }];
+  return heldUp === undefined ? [] : [{ code: "held-up", ...heldUp }];
 }
 
 /** Which of its pods wait for a node, and for which services it gives up its own. */

@@ -1,5 +1,9 @@
+import type { Application } from "@tradewind/core/contract/application.ts";
 import type { Reason } from "@tradewind/core/contract/reason.ts";
+import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import type { Observation } from "./observation.ts";
+import { judgedRequests } from "./accounts.ts";
+import { sloStanding } from "./verdict.ts";
 import type { FlowVerdict, Verdict } from "./verdict.ts";
 
 /** Of the name of a route. */
@@ -31,6 +35,29 @@ export function cpuReason(
 ): ReasonOf<"cpu-demand" | "cpu-unknown"> {
   if (need === undefined || utilisation === undefined) return { code: "cpu-unknown" };
   return { code: "cpu-demand", cpuRatio: utilisation, targetRatio: targetUtilisation };
+}
+
+/** How the application stood in one window: its slowest route, and all requests of users. Undefined without any that is held to an objective. */
+export function measuredReason(
+  verdict: Verdict,
+  windowSet: WindowSet,
+  application: Application,
+): ReasonOf<"measured"> | undefined {
+  const standing = sloStanding(verdict);
+  const { objective, tailSeconds: latencySeconds } = verdict;
+  if (standing === undefined || latencySeconds === undefined) return undefined;
+  const { bad, good } = judgedRequests(windowSet, application);
+  const windowSeconds = (windowSet.endMs - windowSet.startMs) / 1e3;
+  return {
+    code: "measured",
+    percentile: objective.percentile,
+    latencySeconds,
+    objectiveSeconds: objective.tailSeconds,
+    ...(verdict.flows.length > 1 && { route: standing.route.slice(0, MOST_CHARACTERS) }),
+    requestsPerSecond: (good + bad) / windowSeconds,
+    overRatio: good + bad > 0 ? Math.min(1, bad / (good + bad)) : 0,
+    windowSeconds,
+  };
 }
 
 /** What of the traffic was not seen. @param missing in words; undefined when nothing */

@@ -21,6 +21,7 @@ import type { Incident } from "../../answers/reason/incident.ts";
 import { sizesOf, withWindow } from "../../answers/reason/incident-log.ts";
 import type { IncidentState, LoggedWindow } from "../../answers/reason/incident-log.ts";
 import { signsOf } from "../../answers/reason/precedents.ts";
+import type { LastMiss } from "../../answers/reason/words.ts";
 import { SignalHistory } from "../../answers/reason/signal-history.ts";
 import type { Sketch } from "../../answers/reason/sketch.ts";
 import { AccuracyTracker } from "./accuracy-tracker.ts";
@@ -282,6 +283,7 @@ export class Explaining {
       failedRatio: slo?.failedRatio,
       patterns: this.#options.patterns?.() ?? [],
       incidents: this.#incidents.incidents,
+      lastMiss: lastMissOf(this.#incidents, windowSet.endMs),
       accuracy: this.#accuracy.right,
       incident: slo === undefined ? incident : { ...incident, harm: harmOf(slo, plan) },
       models,
@@ -289,6 +291,16 @@ export class Explaining {
       whyNoModels: `policy '${plan.policy}' decided without live models: ${plan.policyReason}`,
     };
   }
+}
+
+/** A miss that is over is worth a word for so long. ms */
+const LATELY_MS = 3_600_000;
+
+/** The miss that ended last, closed or still watched. */
+function lastMissOf({ incidents, open }: IncidentState, nowMs: number): LastMiss | undefined {
+  const past = incidents.at(-1);
+  const last = open ?? (past && { onsetMs: past.onsetMs, lastMissedMs: past.endMs });
+  return last !== undefined && nowMs - last.lastMissedMs < LATELY_MS ? last : undefined;
 }
 
 /** Whether latency or failed requests are further beyond what the objective allows. */

@@ -15,8 +15,39 @@ const SLOW = {
   objectiveSeconds: 0.3,
 } as const;
 
+const EXPECTED = {
+  code: "expected",
+  percentile: 0.95,
+  expectedSeconds: 0.185,
+  expectedLowSeconds: 0.12,
+  expectedHighSeconds: 0.26,
+  withoutSeconds: 0.61,
+  withoutLowSeconds: 0.48,
+  withoutHighSeconds: 0.79,
+  costPerHour: 0.012,
+} as const;
+
+const OUTCOME = {
+  code: "outcome",
+  percentile: 0.95,
+  latencySeconds: 0.21,
+  objectiveSeconds: 0.2,
+  requestsPerSecond: 31,
+  overRatio: 0.062,
+  windowSeconds: 15,
+  windows: 3,
+  mode: "act",
+  wasExpectedSeconds: 0.185,
+  wasExpectedLowSeconds: 0.12,
+  wasExpectedHighSeconds: 0.26,
+} as const;
+
 /** Every sentence there is. The first one of each code is the one in docs/reasons.md. */
 const EXAMPLES: readonly (readonly [Reason, string])[] = [
+  [
+    { ...SLOW, code: "measured", requestsPerSecond: 31.4, overRatio: 0.123, windowSeconds: 15 },
+    "p95 is 412 ms, objective 300 ms (137 %), 12.3 % of 31 requests/s over it or failed",
+  ],
   [
     { code: "slo-met", percentile: 0.99, latencySeconds: 1.5, objectiveSeconds: 2, route: "GET /hotels" },
     "p99 of 'GET /hotels' is 1.5 s, objective 2.0 s (75 %)",
@@ -58,6 +89,14 @@ const EXAMPLES: readonly (readonly [Reason, string])[] = [
     "no route is held to an objective: 'GET /healthz' is excluded or a stream",
   ],
   [{ code: "no-user-request" }, "no user's request passes it"],
+  [
+    OUTCOME,
+    "3 windows later p95 is 210 ms, objective 200 ms (105 %), 6.20 % of 31 requests/s over it or failed; expected 185 ms (120-260 ms)",
+  ],
+  [
+    { ...OUTCOME, wasExpectedSeconds: undefined, mode: "observe" },
+    "3 windows later p95 is 210 ms, objective 200 ms (105 %), 6.20 % of 31 requests/s over it or failed; not carried out in mode observe",
+  ],
   [{ code: "static-policy" }, "the operator chose the static policy"],
   [
     { code: "models-missing", services: ["cart", "rate", "search"], moreServices: 2 },
@@ -97,7 +136,52 @@ const EXAMPLES: readonly (readonly [Reason, string])[] = [
     },
     "46 % of the requests of 'GET /dispatch' are over the objective for 3 windows where the models expect 2 %: not explained by them, no service on the route is at its CPU limit",
   ],
-  [{ code: "cheapest" }, "cheapest"],
+  [EXPECTED, "p95 then 185 ms (120-260 ms), without it 610 ms (480-790 ms); +0.012/h"],
+  [
+    { ...EXPECTED, route: "GET /hotels", expectedHighSeconds: 1.2, costPerHour: -0.25 },
+    "p95 of 'GET /hotels' then 185 ms (0.1-1.2 s), without it 610 ms (480-790 ms); -0.250/h",
+  ],
+  [
+    {
+      code: "expected",
+      percentile: 0.95,
+      expectedSeconds: 0.14,
+      expectedLowSeconds: 0.12,
+      expectedHighSeconds: 0.16,
+      costPerHour: 0,
+    },
+    "p95 140 ms (120-160 ms) expected",
+  ],
+  [
+    {
+      code: "alternative",
+      resource: "replicas",
+      alternativeSize: 3,
+      alternativeSeconds: 0.23,
+      alternativeCostPerHour: -0.006,
+      alternativeTotalPerHour: 0.034,
+    },
+    "3 replicas instead: 230 ms, -0.006/h; with slow requests and starts +0.034/h",
+  ],
+  [
+    {
+      code: "alternative",
+      resource: "cpu",
+      alternativeSize: 0.5,
+      alternativeSeconds: 0.2,
+      alternativeCostPerHour: 0.001,
+      alternativeTotalPerHour: 0.0012,
+    },
+    "0.50 cores each instead: 200 ms, +0.001/h; with slow requests and starts +0.0012/h",
+  ],
+  [
+    { code: "time-outside", gainSeconds: 0.004, latencySeconds: 0.471, objectiveSeconds: 0.2 },
+    "one more replica of any service takes at most 4 ms off 471 ms (objective 200 ms): the time is outside",
+  ],
+  [
+    { code: "models-far-off", overRatio: 0.64, expectedRatio: 0.04, route: "GET /hotels" },
+    "64 % of the requests of 'GET /hotels' are over the objective where the models expect 4 %: they do not explain it",
+  ],
   [
     { code: "held-up", selfTimeRatio: 24, cpuRatio: 0.05 },
     "takes 24.0 times as long as while the objective was met, at 5 % CPU use: it waits for something else, and nothing is taken of it",
@@ -111,6 +195,7 @@ const EXAMPLES: readonly (readonly [Reason, string])[] = [
     "memory 1024 → 256 MiB each: 1.3 times the most used",
   ],
   [{ code: "cpu-cores", fromCores: 0.5, toCores: 0.8 }, "0.50 → 0.80 cores each"],
+  [{ code: "memory-bytes", fromBytes: 2 ** 30, toBytes: 2 ** 28 }, "memory 1024 → 256 MiB each"],
   [{ code: "replicas", fromReplicas: 2, toReplicas: 4 }, "2 → 4 replicas"],
   [{ code: "replicas", fromReplicas: 2, toReplicas: 1 }, "2 → 1 replica"],
   [{ code: "replicas", fromReplicas: 2, toReplicas: 4, neededReplicas: 7 }, "2 → 4 replicas of 7 needed"],
@@ -164,6 +249,14 @@ const EXAMPLES: readonly (readonly [Reason, string])[] = [
   [
     { code: "silence-limit", plannedReplicas: 4, mostReplicas: 16 },
     "without a predictor at most 16 replicas follow the 4 of the last plan",
+  ],
+  [
+    { code: "guard-step", step: "change-limit", proposedReplicas: 6 },
+    "by guard step change-limit; proposed: 6 replicas",
+  ],
+  [
+    { code: "guard-step", step: "bounds", proposedCores: 0.5, proposedBytes: 2 ** 28 },
+    "by guard step bounds; proposed: 0.50 cores each, 256 MiB each",
   ],
   [{ code: "min-replicas", minReplicas: 2 }, "the service keeps at least 2 replicas"],
   [{ code: "max-replicas", maxReplicas: 20 }, "the service may have at most 20 replicas"],
@@ -336,13 +429,13 @@ describe("the sentence of a reason", () => {
   it("is joined to causes first, then what follows from them", () => {
     const reasons: Reason[] = [
       SLOW,
-      { code: "cheapest" },
+      { code: "cpu-only" },
       { code: "replicas", fromReplicas: 2, toReplicas: 4 },
       { code: "cpu-cores", fromCores: 0.5, toCores: 0.8 },
       { code: "data-missing" },
     ];
     const text =
-      "p95 is 412 ms, objective 300 ms (137 %); cheapest: 2 → 4 replicas, 0.50 → 0.80 cores each; " +
+      "p95 is 412 ms, objective 300 ms (137 %); decides by CPU use alone: 2 → 4 replicas, 0.50 → 0.80 cores each; " +
       "nothing is removed: latency, load or replicas are missing";
     expect(inWords(reasons, 500)).toBe(text);
     expect(inWords(reasons, 20)).toBe(text.slice(0, 20));
@@ -386,7 +479,7 @@ it("equal reasons are listed once, and no more than a document may hold", () => 
     { length: 40 },
     (_, minReplicas) => ({ code: "min-replicas", minReplicas }) as const,
   );
-  expect(distinct([SLOW, { ...SLOW }, { code: "cheapest" }])).toEqual([SLOW, { code: "cheapest" }]);
+  expect(distinct([SLOW, { ...SLOW }, { code: "cpu-only" }])).toEqual([SLOW, { code: "cpu-only" }]);
   expect(Reasons.parse(distinct(many))).toHaveLength(32);
 });
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { formatBytes, parseDurationSeconds } from "@tradewind/core/values/units.ts";
+import { formatBytes, parseDurationSeconds, parseObjectiveSeconds } from "@tradewind/core/values/units.ts";
 
 describe("parseDurationSeconds", () => {
   it.each([
@@ -16,6 +16,25 @@ describe("parseDurationSeconds", () => {
 
   it.each(["", "-1s", "NaN", "Infinity", "5 s", "1e400", "5w", "s"])("refuses '%s' by name", (text) => {
     expect(() => parseDurationSeconds(text)).toThrow(`'${text}' is not a duration`);
+  });
+});
+
+describe("an objective on the command line", () => {
+  it.each([
+    ["250ms", 0.25],
+    ["0.25s", 0.25],
+    ["2m", 120],
+  ])("is read from %s as %d seconds", (text, seconds) => {
+    expect(parseObjectiveSeconds(text)).toBe(seconds);
+  });
+
+  it.each([
+    ["250", "'250' has no unit; write 250ms or 0.25s"],
+    ["0.5", "'0.5' has no unit"],
+    ["0ms", "must be longer than nothing"],
+    ["fast", "'fast' is not a duration"],
+  ])("is refused where it is '%s': %s", (text, message) => {
+    expect(() => parseObjectiveSeconds(text)).toThrow(message);
   });
 });
 

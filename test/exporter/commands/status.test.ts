@@ -70,7 +70,7 @@ describe("tradewind status", () => {
       /^search +shop +3 +8 of 600m CPU and \S+ memory +replicas 5 → 8 at \d\d:\d\d:\d\dZ +queue$/m,
     );
     expect(text).toMatch(
-      /newest first:\n {2}\d{4}-\S+Z {2}search {2}replicas 5 → 8 \(queue\): the queue grew \[queue-share\]\n {2}\d{4}-\S+Z {2}rate {2}replicas 3 → 5/,
+      /newest first:\n {2}\d{4}-\S+Z {2}search {2}replicas 5 → 8 \(queue\): it has 60 % of the estimated queue: 5 → 8 replicas \[queue-share, replicas\]\n {2}\d{4}-\S+Z {2}rate {2}replicas 3 → 5/,
     );
   });
 
@@ -78,7 +78,7 @@ describe("tradewind status", () => {
     const text = await printed("--scaler", (await grown()).http, "--service", "search");
     expect(text).toContain("search (shop): 3 ready, 8 of 600m CPU and ");
     expect(text).toMatch(
-      /last change {2}replicas 5 → 8 at \d{4}-\S+Z \(queue\): the queue grew \[queue-share\]/,
+      /last change {2}replicas 5 → 8 at \d{4}-\S+Z \(queue\): it has 60 % of the estimated queue: 5 → 8 replicas \[queue-share, replicas\]/,
     );
     // A code of a later release is shown as it is.
     expect(text).toMatch(/now {10}queue: keeps 8 \[carbon-limit\]/);
@@ -88,7 +88,34 @@ describe("tradewind status", () => {
     const failing = { measuredLatencySeconds: 0.01, failedRatio: 0.4 };
     const { http } = await runningExporter(planOf([wishOf()], failing));
     const text = await printed("--scaler", http);
-    expect(text).toMatch(/^hotel: p95 10 ms, 40 % of the requests failed, objective 200 ms\n/);
+    expect(text).toMatch(/^hotel: p95 10 ms, objective 200 ms, 40 % of the requests of a route failed\n/);
+  });
+
+  it("shows the last window in the plan's own sentence, with the route named", async () => {
+    const standing =
+      "p95 of 'POST /book' is 777 ms, objective 200 ms (389 %), 18.0 % of 30 requests/s over it or failed";
+    const { http } = await runningExporter(planOf([wishOf()], { standing, failedRatio: 0.43 }));
+    expect(await printed("--scaler", http)).toMatch(
+      /^hotel: p95 of 'POST \/book' is 777 ms, .* or failed\nPolicy/,
+    );
+  });
+
+  it("shows sizes that nothing moves as advice", async () => {
+    const advised = wishOf({
+      allocation: { replicas: 5 },
+      advice: { cpuCores: 0.16, memoryBytes: 248 * 2 ** 20 },
+    });
+    const { http } = await runningExporter(planOf([advised]));
+    expect(await printed("--scaler", http)).toContain("5 (advice: 160m CPU, 248Mi memory)");
+  });
+
+  it("says once above the table why nothing is removed of several services", async () => {
+    const reasons = [{ code: "data-missing", what: "traffic", missing: "654 of 2241 spans came late" }];
+    const { http } = await runningExporter(
+      planOf([wishOf({ reasons }), wishOf({ service: "rate", reasons }), wishOf({ service: "geo" })]),
+    );
+    const text = await printed("--scaler", http);
+    expect(text).toContain("\nHeld: nothing is removed: 654 of 2241 spans came late\n\nservice ");
   });
 
   it("says how well the self time of a service was predicted, where that is known", async () => {
@@ -116,7 +143,7 @@ describe("tradewind status", () => {
     const text = await printed("--scaler", (await grown()).http, "--service", "search");
     expect(text).not.toContain("rate");
     expect(text).toMatch(
-      /in force first:\n.*keeps 8 \[carbon-limit\]\n.*the queue grew \[queue-share\]\n.*share of the estimated queue\n$/,
+      /in force first:\n.*keeps 8 \[carbon-limit\]\n.*it has 60 % of the estimated queue: 5 → 8 replicas \[queue-share, replicas\]\n.*share of the estimated queue\n$/,
     );
   });
 

@@ -19,6 +19,45 @@ async function read(text: string): Promise<unknown> {
   return readApplication(path).catch((error: unknown) => describeError(error).replaceAll(directory, ""));
 }
 
+const RESOURCE = `apiVersion: tradewind.dev/v1alpha1
+kind: Application
+metadata: { name: shop, namespace: market }
+spec:
+  entry: frontend
+  objective: { milliseconds: 250 }
+`;
+const SCALED_OBJECT =
+  "apiVersion: keda.sh/v1alpha1\nkind: ScaledObject\nmetadata: { name: cart }\nspec: {}\n";
+
+describe("a configuration that is an Application as it is applied to the cluster", () => {
+  const application = {
+    name: "shop",
+    namespace: "market",
+    entry: "frontend",
+    objective: { milliseconds: 250 },
+  };
+
+  it.each([
+    ["alone", RESOURCE],
+    [
+      "among other documents of a stream",
+      `# init\n---\n${SCALED_OBJECT}---\n${RESOURCE}---\n${SCALED_OBJECT}---\n`,
+    ],
+  ])("is read %s", async (_where, text) => {
+    expect(await read(text)).toMatchObject(application);
+  });
+
+  it.each([
+    ["two Applications", `${RESOURCE}---\n${RESOURCE}`, "has 2 Applications among 2 documents"],
+    ["no Application", SCALED_OBJECT, "has no Application among 1 documents"],
+    ["two plain documents", "entry: a\n---\nentry: b\n", "has no Application among 2 documents"],
+    ["broken YAML in another document", `${RESOURCE}---\na: [1`, "cannot be read as YAML or JSON"],
+  ])("is refused with its file's name where there are %s", async (_what, text, problem) => {
+    expect(await read(text)).toContain(problem);
+    expect(await read(text)).toContain("/app.yaml");
+  });
+});
+
 describe("the configuration", () => {
   it("needs no more than entry and objective, in YAML or JSON", async () => {
     const yaml = await read("entry: frontend\nobjective:\n  milliseconds: 250\n");

@@ -42,6 +42,17 @@ describe("the definition of Application", () => {
     expect(cpu["default"]).toEqual({ minCores: 0.05, maxCores: 8, stepCores: 0.2 });
   });
 
+  it("describes every field, for kubectl explain", () => {
+    const undescribed = (node: OpenApiSchema, path: string): string[] => {
+      const below = Object.entries(node.properties ?? {}).flatMap(([name, part]) => [
+        ...(typeof part["description"] === "string" ? [] : [`${path}.${name}`]),
+        ...undescribed(part, `${path}.${name}`),
+      ]);
+      return node.items === undefined ? below : [...below, ...undescribed(node.items, `${path}[]`)];
+    };
+    expect(undescribed(schema, "")).toEqual([]);
+  });
+
   it("has columns that exist in the schema", () => {
     const places = version!.additionalPrinterColumns.map(({ jsonPath }) => jsonPath);
     for (const place of places.filter((each) => !each.startsWith(".metadata"))) {

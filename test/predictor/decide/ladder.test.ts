@@ -126,7 +126,7 @@ describe("a missed objective", () => {
     const outcome = decide(inputs(twoServices({ podUsageCores: 0.6, ownSeconds: 0.2 }, 0.6)));
     expect(replicas(outcome)).toEqual({ frontend: 2, backend: 4 });
     expect(wish(outcome, "backend").reasons).toMatchObject([
-      { code: "slo-violated", percentile: 0.95, latencySeconds: 0.6, objectiveSeconds: 0.2 },
+      { code: "measured", percentile: 0.95, latencySeconds: 0.6, objectiveSeconds: 0.2 },
       { code: "queue-share", queueRatio: expect.closeTo(0.738, 3) as number },
       { code: "replicas", fromReplicas: 2, toReplicas: 4 },
     ]);
@@ -233,13 +233,14 @@ describe("a missed objective", () => {
     set.flows.push(flow(["frontend", "cache"], 0.08, { flow: "GET /cached" }));
     const outcome = decide(inputs(set));
     expect(replicas(outcome)).toEqual({ backend: 4, batch: 1, cache: 3, frontend: 2 });
-    expect(codesOf(wish(outcome, "batch").reasons)).toEqual(["cpu-demand", "replicas"]);
+    expect(codesOf(wish(outcome, "batch").reasons)).toEqual(["measured", "cpu-demand", "replicas"]);
     expect(wish(outcome, "cache").reasons).toMatchObject([
+      { code: "measured" },
       { code: "slo-met", route: "GET /cached", latencySeconds: 0.08 },
       { code: "replicas", fromReplicas: 3, toReplicas: 3 },
     ]);
     expect(wish(outcome, "frontend").reasons).toMatchObject([
-      { code: "slo-violated", route: "GET /", latencySeconds: expect.closeTo(0.6, 9) as number },
+      { code: "measured", route: "GET /", latencySeconds: expect.closeTo(0.6, 9) as number },
       { code: "idle" },
       { code: "replicas", fromReplicas: 2, toReplicas: 2 },
     ]);

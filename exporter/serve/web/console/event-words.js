@@ -10,6 +10,8 @@ import { Chip, Diff } from "./parts.js";
 export function signOf(event) {
   if (event.kind === "incident") return { kind: "bad", word: "incident" };
   if (event.kind === "deploy") return { kind: "", word: "deploy" };
+  if (event.kind === "outcome")
+    return { kind: event.outcome.code === "outcome-met" ? "" : "warn", word: "outcome" };
   if (event.kind === "rollback") return { kind: "warn", word: "rollback" };
   if (event.kind === "calendar")
     return { kind: event.state === "awaiting" ? "warn" : "", word: `calendar ${event.state}` };
@@ -45,7 +47,9 @@ export function EventLine({ event }) {
       " ",
       h(Diff, { before: event.before, after: event.after }),
       " ",
-      h(Codes, { codes: event.codes }),
+      event.reason === undefined
+        ? h(Codes, { codes: event.codes })
+        : h("span", { class: "soft small" }, event.reason.text),
     );
   return h("span", null, h("strong", null, event.service), `: ${event.text}`);
 }

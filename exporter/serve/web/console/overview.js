@@ -115,14 +115,11 @@ function useCourse(standing, range) {
 /** In five seconds: what is wrong, and what was done. @param {{ standing: Standing | undefined, last: AuditEvent | undefined }} props */
 function Banner({ standing, last }) {
   const { kind, word } = verdictOf(standing);
-  const { cause, failedRatio, measuredLatencySeconds, objective } = standing ?? {};
+  const { cause, measuredLatencySeconds, objective } = standing ?? {};
   const figures =
-    objective &&
-    `${percentileName(objective.percentile)} ${ms(measuredLatencySeconds)}, objective ${ms(objective.seconds)}` +
-      (measuredLatencySeconds === undefined
-        ? ""
-        : ` (${percent(measuredLatencySeconds / objective.seconds)})`) +
-      (failedRatio === undefined ? "" : `, ${percent(failedRatio)} of the requests failed`);
+    standing?.standing ??
+    (objective &&
+      `${percentileName(objective.percentile)} ${ms(measuredLatencySeconds)}, objective ${ms(objective.seconds)}`);
   return h(
     "div",
     { class: `banner ${kind}`, role: "status" },

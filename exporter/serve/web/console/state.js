@@ -21,6 +21,7 @@ import { ask } from "./api.js";
  * @property {"observe" | "recommend" | "act" | undefined} mode
  * @property {{ percentile: number, seconds: number } | undefined} objective
  * @property {number | undefined} measuredLatencySeconds
+ * @property {string | undefined} standing the last window in one sentence
  * @property {number | undefined} failedRatio share of the requests that failed, where that are more than may be late
  * @property {RecommendationList["regret"]} regret
  * @property {RecommendationList["cause"]} cause
@@ -126,7 +127,7 @@ export function useSeconds() {
 export function standings(header) {
   if (header === undefined) return [];
   const { application, applications, cause, failedRatio, measuredLatencySeconds } = header;
-  const { mode, objective, predictor, regret, unmapped } = header;
+  const { mode, objective, predictor, regret, standing, unmapped } = header;
   if (applications !== undefined)
     return applications.map((each) => /** @type {Standing} */ (/** @type {unknown} */ (each)));
   const { lastPlanAgeSeconds, lastPlanAtMs, policy, policyReason, problem } = predictor;
@@ -140,6 +141,7 @@ export function standings(header) {
       objective,
       measuredLatencySeconds,
       failedRatio,
+      standing,
       regret,
       cause,
       unmapped,

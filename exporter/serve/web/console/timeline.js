@@ -122,7 +122,7 @@ const textOf = (each) =>
     ? each.summary
     : each.kind === "deploy"
       ? `${each.service} deploy ${each.from} ${each.to}`
-      : `${each.namespace}/${each.service} ${each.kind === "decision" ? each.codes.join(" ") : signOf(each).word}`
+      : `${each.namespace}/${each.service} ${each.kind === "decision" ? (each.reason?.text ?? each.codes.join(" ")) : signOf(each).word}`
   ).toLowerCase();
 
 /** @param {{ event: Happening, before: Happening | undefined }} props */

@@ -10,7 +10,7 @@ import type { RouteToHold, TotalLimits } from "../price/cost-inputs.ts";
 import { loadNow } from "./arrivals.ts";
 import { growthAtLimit } from "./growth-at-limit.ts";
 import { judgeMisses, routesToHold } from "./routes.ts";
-import type { HeldUp } from "./routes.ts";
+import type { HeldUp, UnexplainedMiss } from "./routes.ts";
 import { lacksModel, servicesNow } from "./service-now.ts";
 import type { ServiceNow } from "./service-now.ts";
 import { sizingAt } from "./sizing.ts";
@@ -33,6 +33,7 @@ export interface Problem extends Sizing {
   readonly keptServices: ReadonlySet<string>;
   /** Services that wait for something else than their CPU in a clear miss. */
   readonly heldUp: ReadonlyMap<string, HeldUp>;
+  readonly unexplained: readonly UnexplainedMiss[];
   /** CPU of all containers that measured misses ask for, cores by service. */
   readonly grownCores: ReadonlyMap<string, number>;
   readonly routes: readonly RouteToHold[];
@@ -71,6 +72,7 @@ export function prepare(memory: CostMemory, window: CostWindow): Problem | Model
     measured: services.measured,
     keptServices,
     heldUp: misses.heldUp,
+    unexplained: misses.unexplained,
     grownCores: growth.grownCores,
     routes: routesToHold(window.routes, window, memory, index),
     limits: limitsOf(window, load.onRoute),

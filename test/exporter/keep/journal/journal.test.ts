@@ -420,3 +420,51 @@ it("the log says the newest row at the start, every so often while rows come, an
   expect(said.map(({ seq }) => seq)).toEqual([1, 2, 3]);
   for (const head of said) expect(verdict(path, head).problem).toBeUndefined();
 });
+
+describe("rows of the audit trail as they are exported", () => {
+  const reason = {
+    code: "grow-missed",
+    text: "p95 is 603 ms: 3 → 4 replicas",
+    facts: { latencySeconds: 0.603 },
+  };
+  const outcome = { code: "outcome-met", text: "3 windows later p95 is 150 ms", facts: { windows: 3 } };
+  const audit = async (...args: readonly string[]) =>
+    promisify(execFile)(process.execPath, ["cli/main.ts", "audit", ...args]);
+
+  it("have the reason of a decision beside it and the outcome of a later row, and can be verified as a file", async () => {
+    const path = await directory();
+    const decided = { ...event(1_000), reason };
+    const { application, decisionId, namespace, service } = event(1_000) as Extract<
+      AuditEvent,
+      { kind: "decision" }
+    >;
+    const came = {
+      kind: "outcome",
+      application,
+      namespace,
+      service,
+      atMs: 46_000,
+      decisionId,
+      outcome,
+    } as const;
+    written(path, [decided, event(2_000, 5), came]);
+    const { stdout } = await audit("export", "--state", path);
+    const lines = stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+    expect(lines.map(({ reason: why, outcome: then }) => [why, then])).toEqual([
+      [reason, outcome],
+      [undefined, undefined],
+      [undefined, undefined],
+    ]);
+    const file = join(path, "audit.jsonl");
+    await writeFile(file, stdout);
+    expect((await audit("verify", "--file", file)).stdout).toContain("3 rows follow");
+    await writeFile(
+      file,
+      stdout.replace(',"reason":{"code":"grow-missed"', ',"reason":{"code":"shrink-met"'),
+    );
+    await expect(audit("verify", "--file", file)).rejects.toThrow("row 1 does not follow");
+  });
+});

@@ -201,7 +201,7 @@ describe("doctor", () => {
   });
 
   it("says what it could look at when it was asked nothing", async () => {
-    expect(await look({})).toMatchObject([{ level: "warning", remedy: /--config/ }]);
+    expect(await look({})).toMatchObject([{ level: "problem", remedy: /--config/ }]);
   });
 
   it("writes problems last, each with its remedy", () => {

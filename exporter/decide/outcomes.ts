@@ -1,0 +1,88 @@
+import { applicationKey } from "@tradewind/core/contract/application-list.ts";
+import type { AuditEvent } from "@tradewind/core/contract/audit.ts";
+import type { ReadReason, Reason } from "@tradewind/core/contract/reason.ts";
+import { factsOfReasons, sentenceOf } from "@tradewind/core/contract/reasons.ts";
+
+type DecisionEvent = Extract<AuditEvent, { kind: "decision" }>;
+type ReasonOf<Code extends Reason["code"]> = Extract<Reason, { code: Code }>;
+
+/** Windows after which it is said what came of a decision. */
+const WINDOWS = 3;
+/** Decisions of one application that wait for that: as many as its services change in those windows. */
+const MOST_OPEN = 10_000;
+
+/** What was decided, and what was expected of it. */
+export interface OpenDecision {
+  readonly event: DecisionEvent;
+  readonly reasons: readonly ReadReason[];
+}
+
+interface WatchedApplication {
+  windowEndMs: number;
+  open: { readonly decision: OpenDecision; windows: number }[];
+}
+
+/** Says of each decision that changed a size what was measured three windows later. A restart of the scaler forgets those that are open. */
+export class Outcomes {
+  readonly #applications = new Map<string, WatchedApplication>();
+
+  /**
+   * @param measured of the window, where it measured anything
+   * @param decided with the plan of that window
+   */
+  see(
+    place: { readonly namespace: string; readonly name: string },
+    {
+      measured,
+      windowEndMs,
+      atMs,
+    }: { measured: ReasonOf<"measured"> | undefined; windowEndMs: number; atMs: number },
+    decided: readonly OpenDecision[],
+  ): AuditEvent[] {
+    const key = applicationKey(place);
+    const watched = this.#applications.get(key) ?? { windowEndMs: 0, open: [] };
+    this.#applications.set(key, watched);
+    const events: AuditEvent[] = [];
+    if (measured !== undefined && windowEndMs > watched.windowEndMs) {
+      watched.windowEndMs = windowEndMs;
+      for (const each of watched.open) each.windows += 1;
+      const due = watched.open.filter(({ windows }) => windows >= WINDOWS);
+      watched.open = watched.open.filter(({ windows }) => windows < WINDOWS);
+      events.push(...due.map(({ decision }) => outcomeEvent(decision, measured, atMs)));
+    }
+    watched.open.push(...decided.map((decision) => ({ decision, windows: 0 })));
+    watched.open = watched.open.slice(-MOST_OPEN);
+    return events;
+  }
+
+  forget(place: { readonly namespace: string; readonly name: string }): void {
+    this.#applications.delete(applicationKey(place));
+  }
+}
+
+function outcomeEvent(
+  { event: { application, decisionId, mode, namespace, service }, reasons }: OpenDecision,
+  { code: _, ...measured }: ReasonOf<"measured">,
+  atMs: number,
+): AuditEvent {
+  const expected = reasons.find(
+    (reason): reason is ReasonOf<"expected"> => reason.code === "expected" && "expectedSeconds" in reason,
+  );
+  const outcome: ReasonOf<"outcome"> = {
+    code: "outcome",
+    ...measured,
+    windows: WINDOWS,
+    mode,
+    ...(expected && {
+      wasExpectedSeconds: expected.expectedSeconds,
+      wasExpectedLowSeconds: expected.expectedLowSeconds,
+      wasExpectedHighSeconds: expected.expectedHighSeconds,
+    }),
+  };
+  const code = measured.latencySeconds > measured.objectiveSeconds ? "outcome-missed" : "outcome-met";
+  return {
+    kind: "outcome",
+    ...{ application, namespace, service, atMs, decisionId },
+    outcome: { code, text: sentenceOf(outcome), facts: factsOfReasons([outcome]) },
+  };
+}

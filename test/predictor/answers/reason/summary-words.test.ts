@@ -1,0 +1,53 @@
+import { describe, expect, it } from "vitest";
+import type { CheckedCounterfactual, NamedCause } from "@tradewind/core/contract/explanation.ts";
+import { summary } from "@tradewind/predictor/answers/reason/words.ts";
+
+const calm = {
+  causes: [],
+  counterfactuals: [],
+  isMissed: false,
+  measuredLatencySeconds: 0.091,
+  objective: { percentile: 0.95, seconds: 0.2 },
+  patterns: [],
+};
+
+describe("the sentence of an explanation", () => {
+  it("says of a miss that is over how long it lasted, until when, and how to see it", () => {
+    const lastMissedMs = Date.UTC(2026, 10, 28, 4, 53, 20);
+    expect(summary(calm, { onsetMs: lastMissedMs - 90_000, lastMissedMs })).toBe(
+      "Nothing to explain now: p95 91 ms, objective 200 ms; missed for 90 s until 2026-11-28T04:53:20Z: " +
+        "tradewind explain --at 2026-11-28T04:53:20Z.",
+    );
+  });
+
+  it("speaks of no miss where none was", () => {
+    expect(summary(calm)).toBe("Nothing to explain now: p95 91 ms, objective 200 ms.");
+  });
+
+  it.each([
+    [0.323, false, "; no single change ends it."],
+    [0.18, true, "180 ms."],
+  ])("of a change that leaves %d s says whether it ends the miss", (tailAfterSeconds, ends, end) => {
+    const change = {
+      service: "search",
+      resource: "replicas",
+      from: 3,
+      to: 5,
+      tailBeforeSeconds: 0.372,
+      tailAfterSeconds,
+      outcome: "better",
+      ends,
+    } as CheckedCounterfactual;
+    const cause = { service: "search", type: "C", evidence: [], confidence: 0.9 } as unknown as NamedCause;
+    const missed = {
+      ...calm,
+      isMissed: true,
+      measuredLatencySeconds: 0.372,
+      causes: [cause],
+      counterfactuals: [change],
+    };
+    const told = summary(missed);
+    expect(told.endsWith(end)).toBe(true);
+    expect(told.includes("no single change")).toBe(!ends);
+  });
+});
