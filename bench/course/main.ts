@@ -147,7 +147,7 @@ async function measure(options: BenchmarkOptions): Promise<readonly Run[]> {
 }
 
 const parametersText = (parameters: Parameters): string =>
-  JSON.stringify(Object.entries(parameters).toSorted());
+  JSON.stringify(Object.entries(parameters).toSorted(([a], [b]) => (a < b ? -1 : 1)));
 
 const distinct = (jobs: readonly Job[]): Job[] => [
   ...new Map(

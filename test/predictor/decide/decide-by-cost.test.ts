@@ -116,7 +116,7 @@ describe("policy auto with calibrated models", () => {
     expect(last(outcomes).plan.policy).toBe("planner-prior");
     // No decision goes beyond three times what serves and four: 16 for four that serve.
     expect(Math.max(...outcomes.map((one) => replicasOf(one)))).toBeLessThanOrEqual(16);
-    expect(last(outcomes).plan.policyReasons).toMatchObject([{ code: "expected-misses" }]);
+    expect(last(outcomes).plan.policyReasons).toMatchObject([{ code: "expected-misses" }, { code: "error-budget" }]);
   });
 
   it("takes away what does not help where the models explain the miss", () => {
