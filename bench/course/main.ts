@@ -126,8 +126,8 @@ async function measure(options: BenchmarkOptions): Promise<readonly Run[]> {
     isEveryCandidate && policy.grid.length > 0
       ? policy.grid
       : [parametersFor(policy, family, actuators, tuned)];
-  // Seeds outermost, so that a run that is cut short has all policies on the same seeds.
   const isSummedUp = [REFERENCE, HPA_CPU.name].every((name) => policies.some((each) => each.name === name));
+  // Seeds outermost, so that a run that is cut short has all policies on the same seeds.
   const jobs = Array.from({ length: seeds }, (_, at) => firstSeed + at).flatMap((seed) =>
     plants.flatMap(({ family, name: plant }): Job[] => {
       const own = policies.flatMap((policy) =>
@@ -139,7 +139,7 @@ async function measure(options: BenchmarkOptions): Promise<readonly Run[]> {
       const others = otherActuators.map((other): Job => {
         return { plant, policy: REFERENCE, actuators: other, parameters: {}, seed };
       });
-      return [...own, ...others, ...hpaJobs({ plant, actuators, seed })];
+      return own.concat(others, hpaJobs({ plant, actuators, seed }));
     }),
   );
   const { progress } = options;

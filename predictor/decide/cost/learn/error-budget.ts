@@ -9,7 +9,7 @@ import type { CostWindow, MeasuredRoute } from "./cost-window.ts";
 import { AGAIN_MS, FITTED_MS } from "./outlook.ts";
 
 /** Requests of a time that is forgotten by and by. */
-const Spent = z.strictObject({
+const Tally = z.strictObject({
   requests: NonNegative,
   /** Of them those over the objective or failed. */
   over: NonNegative,
@@ -18,7 +18,7 @@ const Spent = z.strictObject({
   /** Those that plans expected to be. */
   expected: NonNegative,
 });
-type Spent = z.infer<typeof Spent>;
+type Tally = z.infer<typeof Tally>;
 
 /** What the requests held to one objective have spent of its error budget. */
 export const BudgetMemory = z.strictObject({
@@ -27,9 +27,9 @@ export const BudgetMemory = z.strictObject({
   /** End of the last window counted. */
   atMs: EpochMs,
   /** The budget's period, the time for which a decision stands, and the last minute and a half. */
-  period: Spent,
-  recent: Spent,
-  newest: Spent,
+  period: Tally,
+  recent: Tally,
+  newest: Tally,
   /** In force at the last decision, see {@link worthOf}. */
   worth: NonNegative,
   /** Share over the objective that the last plan expected. */
@@ -39,7 +39,7 @@ export const BudgetMemory = z.strictObject({
 });
 export type BudgetMemory = z.infer<typeof BudgetMemory>;
 
-const NOTHING: Spent = { requests: 0, over: 0, overTimesWorth: 0, expected: 0 };
+const NOTHING: Tally = { requests: 0, over: 0, overTimesWorth: 0, expected: 0 };
 
 type BudgetSettings = Pick<CostSettings, "standSeconds" | "worth">;
 
@@ -124,13 +124,13 @@ function spentAfter(
     (sum, { calls, flow }) => sum + calls * shareOverOrFailed(flow, tailSeconds),
     0,
   );
-  const plus = (spent: Spent, memoryMs: number): Spent => {
+  const plus = (tally: Tally, memoryMs: number): Tally => {
     const kept = Math.exp(-passedMs / memoryMs);
     return {
-      requests: kept * spent.requests + requests,
-      over: kept * spent.over + missed,
-      overTimesWorth: kept * spent.overTimesWorth + budget.worth * missed,
-      expected: kept * spent.expected + budget.expectedRatio * requests,
+      requests: kept * tally.requests + requests,
+      over: kept * tally.over + missed,
+      overTimesWorth: kept * tally.overTimesWorth + budget.worth * missed,
+      expected: kept * tally.expected + budget.expectedRatio * requests,
     };
   };
   return {
@@ -143,7 +143,7 @@ function spentAfter(
 }
 
 /** Share of the requests that was over the objective or failed. */
-export const shareOf = ({ over, requests }: Spent): number => (requests > 0 ? over / requests : 0);
+export const shareOf = ({ over, requests }: Tally): number => (requests > 0 ? over / requests : 0);
 
 function isDoubted({ atMs, objective, recent, unexplainedMs }: BudgetMemory): boolean {
   if (unexplainedMs !== undefined && atMs - unexplainedMs < AGAIN_MS) return true;
@@ -164,12 +164,12 @@ export function worthOf(budget: BudgetMemory, { errorBudget, settings }: BudgetR
   const { atMs, newest, objective, period, recent, sinceMs } = budget;
   const { use } = errorBudget;
   const allowed = 1 - objective.percentile;
-  const priceOf = ({ overTimesWorth, requests }: Spent): number =>
+  const priceOf = ({ overTimesWorth, requests }: Tally): number =>
     requests > 0 ? overTimesWorth / (use * allowed * requests) : 0;
   const periodMs = 1e3 * periodSeconds(errorBudget);
   const seenMs = periodMs * -Math.expm1(-(atMs - sinceMs) / periodMs);
   const slow = (settings.worth * AGAIN_MS + priceOf(period) * seenMs) / (AGAIN_MS + seenMs);
-  const fast = [recent, newest].filter((spent) => shareOf(spent) > allowed).map(priceOf);
+  const fast = [recent, newest].filter((tally) => shareOf(tally) > allowed).map(priceOf);
   const most = settings.worth * WORTH_RANGE;
   return isDoubted(budget) ? most : Math.min(most, Math.max(settings.worth / WORTH_RANGE, slow, ...fast));
 }
