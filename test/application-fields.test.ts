@@ -15,6 +15,14 @@ import { bookEntry } from "@tradewind/exporter/keep/book-entry.ts";
 import { allConfiguredNames } from "@tradewind/kubernetes/workloads/configured-names.ts";
 import { namedWorkloads } from "@tradewind/kubernetes/workloads/named-kinds.ts";
 import { placementsOf } from "@tradewind/predictor/answers/placement/placements.ts";
+import {
+  budgetRules,
+  budgetsAfter,
+  budgetsNow,
+} from "@tradewind/predictor/decide/cost/learn/error-budget.ts";
+import type { BudgetMemory } from "@tradewind/predictor/decide/cost/learn/error-budget.ts";
+import { flowObjective } from "@tradewind/predictor/decide/facts/objective.ts";
+import { PolicySettings } from "@tradewind/predictor/decide/facts/settings.ts";
 import { decide } from "@tradewind/predictor/decide/ladder.ts";
 import type { PolicyInputs } from "@tradewind/predictor/decide/inputs.ts";
 import { application as resizable, inputs, START_MS } from "./predictor/measurements.ts";
@@ -209,6 +217,22 @@ function weighed(weight: number): unknown {
   });
 }
 
+/** What an error budget is worth after an hour with misses and an hour without. */
+function budgeted(errorBudget: object): unknown {
+  const application = base({ errorBudget });
+  const settings = PolicySettings.parse({});
+  const objective = flowObjective(application.objective);
+  const [flow] = chained([FRONTEND, made("backend")], START_MS).flows;
+  let budgets: readonly BudgetMemory[] = [];
+  for (let startMs = START_MS; startMs < START_MS + 7_200_000; startMs += 15_000) {
+    const overObjectiveRatio = startMs < START_MS + 3_600_000 ? 0.03 : 0;
+    const route = { calls: 100, flow: { ...flow!, errorRatio: 0, overObjectiveRatio }, objective };
+    const window = { application, settings, startMs, endMs: startMs + 15_000, missing: undefined };
+    budgets = budgetsNow(budgetsAfter(budgets, { ...window, routes: [route] }), [], budgetRules(window));
+  }
+  return budgets[0]?.worth;
+}
+
 type Pair = readonly [before: () => unknown, after: () => unknown];
 const ofGuard = (before: Application, after: Application, at = NOON_MS): Pair => [
   () => decided(before, at),
@@ -249,6 +273,8 @@ const FIELDS: Readonly<Record<string, Pair>> = {
   "objectives.weight": [() => weighed(1), () => weighed(100)],
   "objectives.exclude": ofPlan({}, { objectives: [{ route: "GET /", exclude: true }] }),
   "objectives.stream": ofPlan({}, { objectives: [{ route: "GET /", stream: true }] }),
+  "errorBudget.use": [() => budgeted({}), () => budgeted({ use: 0.2 })],
+  "errorBudget.period": [() => budgeted({}), () => budgeted({ period: "1h" })],
   "services.name": ofGuard(
     search({ maxReplicas: 30 }),
     base({ services: [{ name: "rate", maxReplicas: 30 }] }),

@@ -2,6 +2,7 @@ import { mean } from "@tradewind/core/values/statistics.ts";
 import { readFileSync, writeFileSync } from "node:fs";
 import type { Actuators } from "@tradewind/simulator/contenders/contender.ts";
 import type { PlantReport } from "./report.ts";
+import { OBJECTIVE_SHARE } from "./summary.ts";
 import type { Estimate } from "@tradewind/core/values/estimate.ts";
 
 const marks = (actuators: Actuators): readonly [string, string] => [
@@ -15,7 +16,6 @@ export function withInterval({ high, low, mean }: Estimate, scale: number, digit
   return Number.isFinite(high) ? `${text} ± ${((scale * (high - low)) / 2).toFixed(digits)}` : text;
 }
 
-const OBJECTIVE_SHARE = 0.05;
 const BOUND = "clairvoyant";
 const USUAL = "hpa-cpu";
 

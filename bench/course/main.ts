@@ -4,6 +4,7 @@
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { isDeepStrictEqual } from "node:util";
+import { HPA_CPU } from "@tradewind/simulator/contenders/hpa.ts";
 import { CONTENDERS } from "@tradewind/simulator/contenders/contenders.ts";
 import { ACTUATORS } from "@tradewind/simulator/contenders/contender.ts";
 import type { Actuators, Contender, Parameters } from "@tradewind/simulator/contenders/contender.ts";
@@ -16,6 +17,7 @@ import { runJobs } from "./jobs.ts";
 import type { Job } from "./jobs.ts";
 import { REFERENCE, reportOf } from "./report.ts";
 import type { Run } from "./report.ts";
+import { hpaJobs, isHpaOfSummary, summariesOf } from "./summary.ts";
 import {
   chooseBest,
   GRID_SIZE,
@@ -62,6 +64,8 @@ interface Choice {
   readonly plants: readonly ObstacleModel[];
   readonly policies: readonly Contender[];
   readonly actuators: Actuators;
+  /** What ours is summed up with beside {@link actuators}. */
+  readonly otherActuators: readonly Actuators[];
   readonly seeds: number;
   readonly firstSeed: number;
   readonly workers?: number;
@@ -106,6 +110,7 @@ function choiceOf({ quick, seed, values }: BenchmarkOptions): Choice {
     plants: named(COURSE, text("plants"), usualPlants),
     policies: policies.filter((policy) => policy.supports(actuators)),
     actuators,
+    otherActuators: text("actuators") === undefined ? ACTUATORS.filter((each) => each !== actuators) : [],
     seeds: wholeNumber(text("seeds"), quick ? 1 : SEEDS),
     firstSeed: wholeNumber(text("first-seed"), REPORT_SEEDS + 1_000 * (seed - 1)),
     isEveryCandidate: values["every-candidate"] === true,
@@ -114,25 +119,44 @@ function choiceOf({ quick, seed, values }: BenchmarkOptions): Choice {
 }
 
 async function measure(options: BenchmarkOptions): Promise<readonly Run[]> {
-  const { actuators, firstSeed, isEveryCandidate, plants, policies, seeds, workers } = choiceOf(options);
+  const { actuators, firstSeed, isEveryCandidate, otherActuators, plants, policies, seeds, workers } =
+    choiceOf(options);
   const tuned = readTuned();
   const settings = (policy: Contender, family: string): readonly Parameters[] =>
     isEveryCandidate && policy.grid.length > 0
       ? policy.grid
       : [parametersFor(policy, family, actuators, tuned)];
+  const isSummedUp = [REFERENCE, HPA_CPU.name].every((name) => policies.some((each) => each.name === name));
   // Seeds outermost, so that a run that is cut short has all policies on the same seeds.
   const jobs = Array.from({ length: seeds }, (_, at) => firstSeed + at).flatMap((seed) =>
-    plants.flatMap(({ family, name }) =>
-      policies.flatMap((policy) =>
+    plants.flatMap(({ family, name: plant }): Job[] => {
+      const own = policies.flatMap((policy) =>
         settings(policy, family).map((parameters): Job => {
-          return { plant: name, policy: policy.name, actuators, parameters, seed };
+          return { plant, policy: policy.name, actuators, parameters, seed };
         }),
-      ),
-    ),
+      );
+      if (!isSummedUp) return own;
+      const others = otherActuators.map((other): Job => {
+        return { plant, policy: REFERENCE, actuators: other, parameters: {}, seed };
+      });
+      return own.concat(others, hpaJobs({ plant, actuators, seed }));
+    }),
   );
   const { progress } = options;
-  return runJobs(jobs, { progress, what: "course", ...(workers !== undefined && { workers }) });
+  return runJobs(distinct(jobs), { progress, what: "course", ...(workers !== undefined && { workers }) });
 }
+
+const parametersText = (parameters: Parameters): string =>
+  JSON.stringify(Object.entries(parameters).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+
+const distinct = (jobs: readonly Job[]): Job[] => [
+  ...new Map(
+    jobs.map((job) => [
+      `${job.plant} ${job.policy} ${job.actuators} ${job.seed} ${parametersText(job.parameters)}`,
+      job,
+    ]),
+  ).values(),
+];
 
 /** Tries every rival's grid on seeds that no report uses, and writes down what was best. */
 async function tune(options: BenchmarkOptions): Promise<Record<string, unknown>> {
@@ -206,25 +230,36 @@ function asTuned(runs: readonly Run[]): readonly Run[] {
   });
 }
 
+/** Runs of rivals with more than the settings that were chosen and those that the summary needs. */
+function hasEveryCandidate(runs: readonly Run[]): boolean {
+  const others = runs.filter((each) => !isHpaOfSummary(each));
+  return asTuned(others).length < others.length;
+}
+
 async function run(options: BenchmarkOptions): Promise<Record<string, unknown>> {
   if (options.values["tune"] === true) return tune(options);
   const { merge, write } = options.values;
   const runs = typeof merge === "string" ? readParts(merge) : await measure(options);
-  const tuned = asTuned(runs);
+  const comparedActuators = [
+    ...new Set(runs.flatMap((each) => (each.policy === REFERENCE ? [] : [each.actuators]))),
+  ];
+  if (comparedActuators.length > 1)
+    throw new Error(`runs with different actuators are not compared: ${comparedActuators.join(" and ")}`);
+  const actuators = comparedActuators[0] ?? runs[0]?.actuators ?? "replicas";
+  const compared = runs.filter((each) => each.actuators === actuators);
+  const tuned = asTuned(compared);
   const plants = reportOf(tuned);
   const rivals = new Set(CONTENDERS.filter(({ grid }) => grid.length > 0).map(({ name }) => name));
   const seeds = [...new Set(runs.map(({ seed }) => seed))].toSorted((a, b) => a - b);
-  const actuators = [...new Set(runs.map((each) => each.actuators))];
-  if (actuators.length !== 1)
-    throw new Error(`runs with different actuators are not compared: ${actuators.join(" and ")}`);
-  if (typeof write === "string") writeCourse(write, plants, seeds, actuators[0] ?? "replicas");
+  if (typeof write === "string") writeCourse(write, plants, seeds, actuators);
   const cpuSeconds = runs.reduce((sum, each) => sum + each.cpuSeconds, 0);
   return {
     simulated: true,
     plants,
-    ...(tuned.length < runs.length && { equalMisses: equalMisses(runs, REFERENCE, rivals) }),
+    summary: summariesOf(runs),
+    ...(hasEveryCandidate(compared) && { equalMisses: equalMisses(compared, REFERENCE, rivals) }),
     seeds,
-    actuators: actuators[0],
+    actuators,
     cpuSeconds,
     runs,
   };

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { Calendar } from "./calendar.ts";
+import { ErrorBudget } from "./error-budget.ts";
 import { APPLICATION_MODES } from "./plan.ts";
 import { Prices } from "./prices.ts";
 import { ObjectName, ServiceName } from "./quantity.ts";
@@ -95,6 +96,9 @@ export const ApplicationFields = z.strictObject({
     "Latency that users are promised, of all routes that `objectives` does not name.",
   ),
   objectives: RouteObjectives,
+  errorBudget: ErrorBudget.prefault({}).describe(
+    "What decisions do with the requests that may be over an objective: with p95 5 % of them.",
+  ),
   services: z
     .array(ServiceSpec)
     .max(5_000)

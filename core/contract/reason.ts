@@ -98,6 +98,17 @@ export const Reason = z.discriminatedUnion("code", [
     loadErrorRatio: NonNegative,
     forecast: Name,
   }),
+  reason("error-budget", {
+    /** Shares of the requests over the objective: of the period, of the last minutes, and that may be. */
+    spentRatio: Ratio,
+    recentRatio: Ratio,
+    allowedRatio: Ratio,
+    /** Share of those that plans spend. */
+    useRatio: Ratio,
+    periodSeconds: NonNegative,
+    /** What one percent more of the requests over the objective is worth to plans. */
+    percentPerHour: NonNegative,
+  }),
   reason("miss-unexplained", {
     ...Latency,
     overRatio: Ratio,

@@ -6,6 +6,15 @@ import type { ReadReason, Reasons } from "./reason.ts";
 type Facts<Code extends Reason["code"]> = Extract<Reason, { code: Code }>;
 type Sentences = { readonly [Code in Reason["code"]]: (facts: Facts<Code>) => string };
 
+const isFull = <Code extends Reason["code"]>(reason: ReadReason, code: Code): reason is Facts<Code> =>
+  reason.code === code && Object.keys(reason).length > 1;
+
+/** The facts of the first reason with this code that has any. */
+export function factsIn<Code extends Reason["code"]>(reasons: Reasons, code: Code): Facts<Code> | undefined {
+  for (const reason of reasons ?? []) if (isFull(reason, code)) return reason;
+  return undefined;
+}
+
 /** The one place where reasons become English. Cause with its number, then consequence with its number. */
 const SENTENCES: Sentences = {
   measured: (facts) =>
@@ -40,6 +49,9 @@ const SENTENCES: Sentences = {
   "expected-misses": ({ forecast, loadErrorRatio, loadRatio, overRatio }) =>
     `expects ${percent(overRatio)} of the requests over the objective at ` +
     `${loadRatio.toFixed(2)} times the load (± ${percent(loadErrorRatio)}, forecast '${forecast}')`,
+  "error-budget": ({ allowedRatio, percentPerHour, periodSeconds, spentRatio, useRatio }) =>
+    `error budget: ${tenths(spentRatio)} of ${tenths(useRatio * allowedRatio)} spent ${inLast(periodSeconds)}; ` +
+    `one more percent over is worth ${Number(percentPerHour.toPrecision(2))}/h`,
   "miss-unexplained": (facts) =>
     `${percent(facts.overRatio)} of the requests${facts.route === undefined ? "" : ` of '${facts.route}'`} are over the objective ` +
     `for ${facts.windows} windows where the models expect ${percent(facts.expectedRatio)}: not explained by them, ` +
@@ -303,6 +315,14 @@ const cores = (count: number): string => `${count.toFixed(2)} cores each`;
 const mebibytes = (bytes: number): number => Math.round(bytes / 2 ** 20);
 const replicas = (count: number): string => `${count} ${count === 1 ? "replica" : "replicas"}`;
 const windows = (count: number): string => `${count} ${count === 1 ? "window" : "windows"}`;
+const tenths = (ratio: number): string => `${(100 * ratio).toFixed(1)} %`;
+/** `today`, `in the last 12 h` */
+const inLast = (seconds: number): string =>
+  seconds === 86_400
+    ? "today"
+    : seconds < 86_400
+      ? `in the last ${seconds / 3_600} h`
+      : `in the last ${seconds / 86_400} d`;
 /** `412 ms`, `2.0 s` */
 const duration = (seconds: number): string =>
   seconds < 1 ? `${Math.round(1e3 * seconds)} ms` : `${seconds.toFixed(1)} s`;

@@ -21,7 +21,7 @@ type PlanOutline = Pick<
   Plan,
   "application" | "failedRatio" | "measuredLatencySeconds" | "namespace" | "plannedAtMs" | "room"
 > &
-  Partial<Pick<Plan, "objective">>;
+  Partial<Pick<Plan, "objective" | "policyReasons">>;
 
 /** The decisions in force, and how a long list is gone through. */
 export interface PlanSurroundings {

@@ -64,7 +64,7 @@ export interface RecommenderRules extends DecisionRules {
 export interface TakenPlan {
   readonly header: PlanHeader &
     Pick<Plan, "failedRatio" | "measuredLatencySeconds" | "namespace" | "room"> &
-    Partial<Pick<Plan, "disruptions" | "objective">>;
+    Partial<Pick<Plan, "disruptions" | "objective" | "policyReasons">>;
   /** Gone through when the plan has its turn. */
   readonly wishes: Iterable<unknown>;
   /** When it was made, on our monotonic clock. */

@@ -231,7 +231,7 @@ describe("a predictor with policy auto", () => {
     const stopLoad = load(application, running, 60);
     try {
       const made = await nextPlan(running, ({ policy }) => policy === "planner-prior");
-      expect(made.policyReasons).toMatchObject([{ code: "expected-misses" }]);
+      expect(made.policyReasons).toMatchObject([{ code: "expected-misses" }, { code: "error-budget" }]);
       const wish = made.wishes.find(({ service }) => service === "geo")!;
       expect(wish.inputs.modelHash).toMatch(/^[0-9a-f]{16}$/);
       expect(wish.latencyAfterSeconds).toBeGreaterThan(0);

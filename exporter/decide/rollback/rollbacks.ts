@@ -2,11 +2,12 @@ import { applicationKey } from "@tradewind/core/contract/application-list.ts";
 import type { AuditEvent } from "@tradewind/core/contract/audit.ts";
 import type { Plan, Wish } from "@tradewind/core/contract/plan.ts";
 import type { Rollback } from "@tradewind/core/contract/recommendation.ts";
+import { factsIn } from "@tradewind/core/contract/reasons.ts";
 import { severityOf } from "@tradewind/core/contract/standing.ts";
 import { bookKey } from "../../keep/book-entry.ts";
 import type { BookEntry } from "../../keep/book-entry.ts";
 import { HarmWatch } from "./watch.ts";
-import type { ServiceSight, Sight } from "./watch.ts";
+import type { ServiceSight, Sight, Spending } from "./watch.ts";
 
 /** How long what ran before a harmful change is kept; twice as long after each further one. */
 const HOLD_MS = 30 * 60_000;
@@ -17,7 +18,8 @@ const FORGET_MS = 86_400_000;
 type Header = Pick<
   Plan,
   "application" | "failedRatio" | "measuredLatencySeconds" | "namespace" | "objective" | "plannedAtMs"
->;
+> &
+  Partial<Pick<Plan, "policyReasons">>;
 
 /** Watches the changes of all applications, and keeps what ran before those that did harm. */
 export class Rollbacks {
@@ -31,7 +33,8 @@ export class Rollbacks {
     const key = applicationKey({ namespace, name: application });
     const watch = this.#watches.get(key) ?? new HarmWatch();
     this.#watches.set(key, watch);
-    const harms = watch.see({ atMs: plannedAtMs, severity, complete, services });
+    const spending = spendingOf(header.policyReasons);
+    const harms = watch.see({ atMs: plannedAtMs, severity, complete, services, spending });
     return harms.map(({ before, service }): AuditEvent => {
       const { times, untilMs } = this.#hold(bookKey(namespace, service), before, plannedAtMs);
       const of = { application, namespace, service };
@@ -67,6 +70,17 @@ export class Rollbacks {
     this.#held.set(key, held);
     return held;
   }
+}
+
+/** Undefined where the level that decided counts no error budget. */
+function spendingOf(reasons: Plan["policyReasons"]): Spending | undefined {
+  const budget = factsIn(reasons, "error-budget");
+  if (budget === undefined) return undefined;
+  return {
+    recentRatio: budget.recentRatio,
+    plannedRatio: budget.useRatio * budget.allowedRatio,
+    expectedRatio: factsIn(reasons, "expected-misses")?.overRatio ?? 0,
+  };
 }
 
 /** What is remembered of a service in a window. */

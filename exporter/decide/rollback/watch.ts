@@ -17,6 +17,18 @@ export interface Sight {
   readonly severity: number | undefined;
   readonly complete: boolean;
   readonly services: ReadonlyMap<string, ServiceSight>;
+  /** What the plan says of the requests over the objective; absent where it counts none. */
+  readonly spending?: Spending | undefined;
+}
+
+/** Shares of the requests that are over the objective. */
+export interface Spending {
+  /** In the last minutes. */
+  readonly recentRatio: number;
+  /** That plans spend of the error budget. */
+  readonly plannedRatio: number;
+  /** That this plan expects. */
+  readonly expectedRatio: number;
 }
 
 /** A change that did harm, and what ran before it. */
@@ -45,7 +57,8 @@ interface WatchedChange extends Harm {
 
 /**
  * Watches what becomes of the latency after less runs than before. It blames the change only where the objective was met before it and is
- * missed after it, and neither the load nor the interference rose, nothing was deployed or restarted, and no data is missing.
+ * missed after it by more than the error budget allows and the plan expected, and neither the load nor the interference rose, nothing was
+ * deployed or restarted, and no data is missing.
  */
 export class HarmWatch {
   #before: readonly Sight[] = [];
@@ -100,6 +113,13 @@ function together(earlier: WatchedChange | undefined, change: WatchedChange): Wa
 const isMet = ({ complete, severity }: Sight): boolean => complete && severity !== undefined && severity <= 1;
 const isMissed = ({ severity }: Sight): boolean => severity !== undefined && severity > 1;
 
+/** The minutes since have spent no more than plans may, or than the plan that made the change expected. */
+function isWithinBudget({ reference }: WatchedChange, { spending }: Sight): boolean {
+  if (spending === undefined) return false;
+  const { expectedRatio = 0 } = reference.at(-1)?.spending ?? {};
+  return spending.recentRatio <= Math.max(spending.plannedRatio, expectedRatio);
+}
+
 function isLess(now: Partial<Allocation>, before: Partial<Allocation>): boolean {
   return (["cpuCores", "memoryBytes", "replicas"] as const).some(
     (size) => (now[size] ?? Infinity) < (before[size] ?? 0),
@@ -110,7 +130,9 @@ function judge(watched: WatchedChange): "open" | "harm" | "none" {
   const { after, reference } = watched;
   const newest = after.slice(-WINDOWS);
   if (after.some(({ complete }) => !complete)) return "none";
-  if (newest.length === WINDOWS && newest.every(isMissed)) {
+  const [last] = after.slice(-1);
+  const isSpent = last !== undefined && !isWithinBudget(watched, last);
+  if (isSpent && newest.length === WINDOWS && newest.every(isMissed)) {
     const ratio =
       mean(
         newest.map(({ severity = 0 }) => severity),

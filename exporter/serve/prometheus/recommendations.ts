@@ -1,3 +1,4 @@
+import { factsIn } from "@tradewind/core/contract/reasons.ts";
 import { Gauge } from "prom-client";
 import type { Registry } from "prom-client";
 import type { ServedApplication, ServedRecommendation } from "@tradewind/core/contract/recommendation.ts";
@@ -178,13 +179,16 @@ function applicationsOf({
   predictor,
   ...current
 }: RecommendationHeader): readonly (OfApplication & { readonly name: string; readonly namespace: string })[] {
-  return applications ?? [{ ...current, name, namespace, lastPlanAgeSeconds: predictor.lastPlanAgeSeconds }];
+  const { lastPlanAgeSeconds, policyReasons } = predictor;
+  return applications ?? [{ ...current, name, namespace, lastPlanAgeSeconds, policyReasons }];
 }
 
 type OfApplication = Pick<
   ServedApplication,
-  "objective" | "measuredLatencySeconds" | "lastPlanAgeSeconds" | "problem"
+  "objective" | "measuredLatencySeconds" | "lastPlanAgeSeconds" | "policyReasons" | "problem"
 >;
+
+const budgetOf = ({ policyReasons }: OfApplication) => factsIn(policyReasons, "error-budget");
 
 const APPLICATION_GAUGES: readonly {
   name: string;
@@ -202,6 +206,24 @@ const APPLICATION_GAUGES: readonly {
     name: "tradewind_measured_latency_seconds",
     help: "The objective's percentile as last measured, worst flow; absent once the plan is too old to be served.",
     value: ({ measuredLatencySeconds }) => measuredLatencySeconds,
+  },
+  {
+    name: "tradewind_error_budget_spent_ratio",
+    help: "Share of the requests that was over the objective or failed in the error budget's period.",
+    value: (application) => budgetOf(application)?.spentRatio,
+  },
+  {
+    name: "tradewind_error_budget_left_ratio",
+    help: "Share of the requests that plans may still spend of the error budget.",
+    value: (application) => {
+      const budget = budgetOf(application);
+      return budget && Math.max(0, budget.useRatio * budget.allowedRatio - budget.spentRatio);
+    },
+  },
+  {
+    name: "tradewind_error_budget_percent_per_hour",
+    help: "What one percent more of the requests over the objective is worth to plans, per hour.",
+    value: (application) => budgetOf(application)?.percentPerHour,
   },
   {
     name: "tradewind_plan_age_seconds",

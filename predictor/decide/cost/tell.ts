@@ -1,3 +1,4 @@
+import { periodSeconds } from "@tradewind/core/contract/error-budget.ts";
 import type { Reason } from "@tradewind/core/contract/reason.ts";
 import { contentHash } from "@tradewind/core/values/hash.ts";
 import type { WishStep } from "@tradewind/core/contract/plan.ts";
@@ -14,6 +15,8 @@ import { cpuReason, namedServices, replicasReason } from "../facts/reasons.ts";
 import type { PolicySettings } from "../facts/settings.ts";
 import { bounded } from "../facts/target.ts";
 import type { PlannedTarget, Target, Targets } from "../facts/target.ts";
+import { budgetOf, budgetsPlanned, shareOf } from "./learn/error-budget.ts";
+import type { BudgetMemory } from "./learn/error-budget.ts";
 import { withRises } from "./learn/starts.ts";
 import type { CostMemory, ServiceModelMemory } from "./learn/state.ts";
 import type { HeldUp } from "./prepare/routes.ts";
@@ -48,13 +51,17 @@ export function tell(problem: Problem, solution: Solution): CostDecision {
   const targets = targetsOf(problem, solution, stays);
   const started: Targets = isCarriedOut(window.application) ? targets : new Map();
   const services = withRises(memory.services, window.observations, started, window.endMs);
-  const reasons = [...problem.reasons, ...stays, expectation(problem, cost)];
+  const reasons = [...problem.reasons, ...stays, expectation(problem, cost), ...budgetReasons(problem)];
   cost.forgetOtherSizes();
   return {
     level,
     targets,
     reasons,
-    memory: { ...memory, services },
+    memory: {
+      ...memory,
+      budgets: budgetsPlanned(memory.budgets, (objective) => expectedOver(problem, cost, objective)),
+      services,
+    },
     sensitivities: new Sensitivities(cost, window.application.prices),
     whatIf: new WhatIf(solution.atBase),
   };
@@ -65,6 +72,44 @@ function expectation({ outlook }: Problem, cost: ApplicationCost): Reason {
   const { forecast, ratio, sigma } = outlook;
   const overRatio = cost.expectedOver();
   return { code: "expected-misses", overRatio, loadRatio: ratio, loadErrorRatio: sigma, forecast };
+}
+
+/** Expected share over the objective of the requests that are held to it. */
+function expectedOver(
+  { routes }: Problem,
+  cost: ApplicationCost,
+  objective: BudgetMemory["objective"],
+): number {
+  let [requests, missed] = [0, 0];
+  for (const [number, { budget, objectiveSeconds, share }] of routes.entries()) {
+    if (objectiveSeconds !== objective.seconds || budget !== 1 - objective.percentile) continue;
+    requests += share;
+    missed += share * cost.overOf(number);
+  }
+  return requests > 0 ? missed / requests : 0;
+}
+
+/** What is left of the error budget of the objective that stands worst, and what it makes of misses. */
+function budgetReasons({ memory, options, routes, window }: Problem): Reason[] {
+  const { objective } = window.verdict;
+  const budget = budgetOf(memory.budgets, objective);
+  if (budget === undefined) return [];
+  const { period, use } = window.application.errorBudget;
+  const allowedRatio = 1 - objective.percentile;
+  const percents = routes
+    .filter((route) => route.objectiveSeconds === objective.tailSeconds && route.budget === allowedRatio)
+    .reduce((sum, { share, weight }) => sum + (0.01 * share * weight) / allowedRatio, 0);
+  return [
+    {
+      code: "error-budget",
+      spentRatio: shareOf(budget.period),
+      recentRatio: shareOf(budget.recent),
+      allowedRatio,
+      useRatio: use,
+      periodSeconds: periodSeconds({ period }),
+      percentPerHour: percents * options.missPerHour,
+    },
+  ];
 }
 
 function targetsOf(problem: Problem, solution: Solution, stays: readonly Reason[]): Targets {

@@ -111,6 +111,30 @@ const EXAMPLES: readonly (readonly [Reason, string])[] = [
   ],
   [
     {
+      code: "error-budget",
+      spentRatio: 0.004,
+      recentRatio: 0.01,
+      allowedRatio: 0.05,
+      useRatio: 0.5,
+      periodSeconds: 86_400,
+      percentPerHour: 0.004,
+    },
+    "error budget: 0.4 % of 2.5 % spent today; one more percent over is worth 0.004/h",
+  ],
+  [
+    {
+      code: "error-budget",
+      spentRatio: 0,
+      recentRatio: 0,
+      allowedRatio: 0.01,
+      useRatio: 1,
+      periodSeconds: 30 * 86_400,
+      percentPerHour: 12,
+    },
+    "error budget: 0.0 % of 1.0 % spent in the last 30 d; one more percent over is worth 12/h",
+  ],
+  [
+    {
       code: "miss-unexplained",
       percentile: 0.95,
       latencySeconds: 1.09,

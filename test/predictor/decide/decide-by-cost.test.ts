@@ -119,6 +119,7 @@ describe("policy auto with calibrated models", () => {
     expect(last(outcomes).plan.policyReasons).toMatchObject([
       { code: "time-outside" },
       { code: "expected-misses" },
+      { code: "error-budget" },
     ]);
   });
 

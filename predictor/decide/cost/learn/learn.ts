@@ -1,6 +1,7 @@
 import { logsOf, speedsAfter } from "../../../nodes/class-speeds.ts";
 import { arrivalsPerSecond } from "./cost-window.ts";
 import type { CostWindow } from "./cost-window.ts";
+import { budgetsAfter } from "./error-budget.ts";
 import { routesAfter } from "./learn-routes.ts";
 import { servicesAfter } from "./learn-services.ts";
 import { observeLoad } from "./outlook.ts";
@@ -19,6 +20,7 @@ export function learn(before: CostMemory | undefined, window: CostWindow): CostM
     windowEndMs: endMs,
     startSeconds: startSecondsAfter(memory, services, timing, observations),
     outlook: outlookAfter(memory, window),
+    budgets: budgetsAfter(memory.budgets, window),
     routes: routesAfter(memory, window),
     services,
     ...(classSpeeds && { classSpeeds }),

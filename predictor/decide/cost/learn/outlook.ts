@@ -8,7 +8,7 @@ import { RECENT_WINDOWS } from "../../../models/recent-windows.ts";
 /** Points that are kept: enough for forecasts made a horizon ago to be judged by what came, in windows of a second. */
 const MOST_POINTS = 400;
 /** Time that a level or a line is fitted to, and least points: as many windows of 15 s as that is. */
-const FITTED_MS = 90_000;
+export const FITTED_MS = 90_000;
 const FITTED_POINTS = FITTED_MS / 15_000;
 
 /** What happened may happen again within this time: a kill for memory, half of the highest load. */

@@ -4,6 +4,7 @@ import { BURST_COUNT } from "../../../models/queue/cpu-bursts.ts";
 import { ProfileState } from "../../../models/queue/tracked-profile.ts";
 import { HeldSurroundings, shiftHeld } from "../../../models/residual/held.ts";
 import { ClassSpeedMemory } from "../../../nodes/class-speeds.ts";
+import { BudgetMemory } from "./error-budget.ts";
 import { emptyOutlook, OutlookState } from "./outlook.ts";
 
 /** What lies outside the services of a route, as steady windows have shown it. */
@@ -66,6 +67,8 @@ export const CostMemory = z.strictObject({
   windowEndMs: EpochMs.optional(),
   /** Time from a decision for more replicas until they serve, as measured, seconds. */
   startSeconds: NonNegative,
+  /** Of each objective that requests are held to; none in memories of releases that did not count. */
+  budgets: z.array(BudgetMemory).max(1_000).default([]),
   routes: z.array(RouteMemory).max(1_000),
   services: z.array(ServiceModelMemory).max(10_000),
   /** Absent while nodes of one class only were seen. */
@@ -74,15 +77,23 @@ export const CostMemory = z.strictObject({
 export type CostMemory = z.infer<typeof CostMemory>;
 
 export function emptyMemory(startSeconds: number): CostMemory {
-  return { startSeconds, outlook: emptyOutlook(), routes: [], services: [] };
+  return { startSeconds, outlook: emptyOutlook(), budgets: [], routes: [], services: [] };
 }
 
 /** The memory after the wall clock was set, with all its times moved. */
 export function shiftMemory(memory: CostMemory, moved: (ms: number) => number): CostMemory {
-  const { outlook, services, windowEndMs } = memory;
+  const { budgets, outlook, services, windowEndMs } = memory;
   return {
     ...memory,
     ...(windowEndMs !== undefined && { windowEndMs: moved(windowEndMs) }),
+    budgets: budgets.map((each) => {
+      const { atMs, unexplainedMs, sinceMs } = each;
+      return Object.assign({}, each, {
+        sinceMs: moved(sinceMs),
+        atMs: moved(atMs),
+        ...(unexplainedMs !== undefined && { unexplainedMs: moved(unexplainedMs) }),
+      });
+    }),
     outlook: {
       ...outlook,
       foresight: outlook.foresight.map((each) => ({

@@ -3,6 +3,7 @@ import type { Reason } from "@tradewind/core/contract/reason.ts";
 import { serviceIndex } from "../../../models/route/call-graph.ts";
 import { MOSTLY_TRAINED } from "../../../models/residual/standing.ts";
 import { failureReasons } from "../../facts/reasons.ts";
+import { budgetRules, budgetsNow } from "../learn/error-budget.ts";
 import type { CostWindow } from "../learn/cost-window.ts";
 import type { LoadOutlook } from "../learn/outlook.ts";
 import type { CostMemory } from "../learn/state.ts";
@@ -54,7 +55,9 @@ export function prepare(memory: CostMemory, window: CostWindow): Problem | Model
   const withoutModel = services.measured.filter(lacksModel);
   if (withoutModel.length > 0) return { withoutModel };
   const misses = judgeMisses(window, memory, services, load);
-  const growth = growthAtLimit(window, memory, misses.unexplained);
+  const unexplained = misses.unexplained.map(({ route }) => route.objective);
+  const budgets = budgetsNow(memory.budgets, unexplained, budgetRules(window));
+  const growth = growthAtLimit(window, { ...memory, budgets }, misses.unexplained);
   const unsure = services.measured.filter(isUnsure(window, misses.keptServices));
   const keptServices = new Set(unsure.map(({ fixed }) => fixed.name));
   const rules = { keptServices, grownCores: growth.grownCores, lostPerSecond: load.lostPerSecond };
@@ -74,7 +77,7 @@ export function prepare(memory: CostMemory, window: CostWindow): Problem | Model
     heldUp: misses.heldUp,
     unexplained: misses.unexplained,
     grownCores: growth.grownCores,
-    routes: routesToHold(window.routes, window, memory, index),
+    routes: routesToHold(window.routes, window, growth.memory, index),
     limits: limitsOf(window, load.onRoute),
     atCurrentLoad: () => sizing({ ...load.outlook, ratio: 1 }),
   };

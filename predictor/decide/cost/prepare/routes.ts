@@ -2,6 +2,7 @@ import { renumbered, serviceIndex } from "../../../models/route/call-graph.ts";
 import type { ServiceIndex } from "../../../models/route/call-graph.ts";
 import { flowTailSeconds, shareOver as measuredShareOver } from "../../facts/objective.ts";
 import type { Observation } from "../../facts/observation.ts";
+import { budgetOf } from "../learn/error-budget.ts";
 import { namesIn } from "../learn/cost-window.ts";
 import type { CostWindow, MeasuredRoute } from "../learn/cost-window.ts";
 import { excessOf, LEAST_SECONDS, spreadOf, UNSEEN_ERROR } from "../learn/learn-routes.ts";
@@ -26,8 +27,8 @@ export const servicesOn = (
  */
 export function routesToHold(
   routes: readonly MeasuredRoute[],
-  { index: allServices, routes: allRoutes }: CostWindow,
-  memory: Pick<CostMemory, "routes">,
+  { index: allServices, routes: allRoutes, settings }: CostWindow,
+  memory: Pick<CostMemory, "budgets" | "routes">,
   index: ServiceIndex,
 ): RouteToHold[] {
   const remembered = new Map(memory.routes.map((route) => [route.route, route]));
@@ -36,11 +37,12 @@ export function routesToHold(
   return routes.flatMap(({ flow, graph, objective, weight }): RouteToHold[] => {
     if (graph === undefined) return [];
     const route = remembered.get(flow.flow);
+    const { worth } = budgetOf(memory.budgets, objective) ?? settings.cost;
     return [
       {
         graph: renumbered(graph, allServices, index),
         share: perSecond > 0 ? flow.requestsPerSecond / perSecond : 0,
-        weight: weighed > 0 ? (weight * perSecond) / weighed : weight,
+        weight: worth * (weighed > 0 ? (weight * perSecond) / weighed : weight),
         objectiveSeconds: objective.tailSeconds,
         budget: 1 - objective.percentile,
         ...excessOf(route),

@@ -46,7 +46,7 @@ export function sizingAt(
   startSeconds: number,
 ): Sizing {
   const { objective, prices } = window.application;
-  const { shrinkSeconds, standSeconds, worth, youngSeconds } = window.settings.cost;
+  const { shrinkSeconds, standSeconds, youngSeconds } = window.settings.cost;
   const sizable = measured.map((service) => sized(service, outlook, rules, window));
   const leastPerHour = measured.reduce((sum, service, number) => {
     const { floor = NO_SIZE, demand } = sizable[number] ?? {};
@@ -54,7 +54,7 @@ export function sizingAt(
   }, 0);
   const options = {
     prices,
-    missPerHour: worth * leastPerHour,
+    missPerHour: leastPerHour,
     objectiveSeconds: window.verdict.objective.tailSeconds,
     quantile: normalQuantile(objective.percentile),
     loads: loadPoints(outlook),

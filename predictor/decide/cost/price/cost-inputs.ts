@@ -106,7 +106,7 @@ export interface RouteToHold {
   readonly graph: FlowGraph;
   /** Share of the requests of all routes to hold, [0, 1]. */
   readonly share: number;
-  /** What a miss costs over one of a request of any of them, in the mean. */
+  /** What using up its error budget once is worth, over {@link CostOptions.missPerHour}: the worth of its objective times its own weight. */
   readonly weight: number;
   readonly objectiveSeconds: number;
   /** Share of its requests that may be over the objective. */
@@ -138,7 +138,7 @@ export function loadPoints({ mostRatio, ratio, sigma }: LoadOutlook): readonly L
 
 export interface CostOptions {
   readonly prices: Prices;
-  /** Price per hour of using up the error budget of all routes once. */
+  /** What the worth of misses is over: the price per hour of the least sizes that carry the load. */
   readonly missPerHour: number;
   /** Objective to which the tails of routes with other objectives are scaled. */
   readonly objectiveSeconds: number;

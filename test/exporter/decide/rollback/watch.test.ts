@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { HarmWatch } from "@tradewind/exporter/decide/rollback/watch.ts";
-import type { ServiceSight, Sight } from "@tradewind/exporter/decide/rollback/watch.ts";
+import type { ServiceSight, Sight, Spending } from "@tradewind/exporter/decide/rollback/watch.ts";
 
 interface Window extends Partial<ServiceSight> {
   readonly replicas?: number;
   readonly severity?: number | undefined;
   readonly complete?: boolean;
+  readonly spending?: Spending;
   /** Of another service. */
   readonly other?: Partial<ServiceSight>;
 }
@@ -18,10 +19,11 @@ const quiet: ServiceSight = {
 };
 
 function sightsOf(windows: readonly Window[]): Sight[] {
-  return windows.map(({ complete = true, other, replicas = 6, ...window }, index) => ({
+  return windows.map(({ complete = true, other, replicas = 6, spending, ...window }, index) => ({
     atMs: 1_000_000 + 15_000 * index,
     severity: "severity" in window ? window.severity : 0.8,
     complete,
+    spending,
     services: new Map([
       ["search", { ...quiet, ...window, running: { replicas } }],
       ["rate", { ...quiet, ...other }],
@@ -60,6 +62,25 @@ describe("a change after which the objective is missed", () => {
     const sights = sightsOf([...MET, less(1.4), less(1.5)]);
     const later = sights.map((sight, at) => ({ ...sight, atMs: sight.atMs + (at < 2 ? 0 : 6 * 3_600_000) }));
     expect(later.flatMap((sight) => watch.see(sight))).toEqual([]);
+  });
+
+  it("is not blamed while the minutes since spend no more than plans may, and is once they spend more", () => {
+    const spending = (recentRatio: number): Spending => ({
+      recentRatio,
+      plannedRatio: 0.025,
+      expectedRatio: 0.01,
+    });
+    const missed = (recentRatio: number): Window => less(1.4, { spending: spending(recentRatio) });
+    expect(blamed([...MET, missed(0.01), missed(0.02), missed(0.024)])).toEqual([[], [], [], [], []]);
+    expect(blamed([...MET, missed(0.01), missed(0.02), missed(0.026)]).at(-1)).toEqual([["search", 6]]);
+  });
+
+  it("is not blamed for the share over the objective that the plan which made it expected", () => {
+    const met = { spending: { recentRatio: 0, plannedRatio: 0.025, expectedRatio: 0.2 } };
+    const missed = (recentRatio: number): Window =>
+      less(1.4, { spending: { ...met.spending, recentRatio, expectedRatio: 0.02 } });
+    expect(blamed([met, met, missed(0.1), missed(0.19)]).flat()).toEqual([]);
+    expect(blamed([met, met, missed(0.1), missed(0.21)]).at(-1)).toEqual([["search", 6]]);
   });
 
   it("is rolled back to what ran before its first step where it came in several", () => {

@@ -1,12 +1,17 @@
 import type { RecommendationHeader } from "@tradewind/exporter/decide/recommendation-list.ts";
 import { registerApplication } from "@tradewind/exporter/serve/prometheus/recommendations.ts";
 import { RECOMMENDATIONS_SCHEMA } from "@tradewind/core/contract/recommendation.ts";
+import type { Reason } from "@tradewind/core/contract/reason.ts";
 import { Registry } from "prom-client";
 import { describe, expect, it } from "vitest";
 
 const STALE_AFTER_SECONDS = 300;
 
-async function linesOf(lastPlanAgeSeconds: number, several = false): Promise<string[]> {
+async function linesOf(
+  lastPlanAgeSeconds: number,
+  several = false,
+  policyReasons: readonly Reason[] = [],
+): Promise<string[]> {
   const measured = {
     objective: { percentile: 0.95, seconds: 0.5 },
     measuredLatencySeconds: 0.9,
@@ -14,9 +19,19 @@ async function linesOf(lastPlanAgeSeconds: number, several = false): Promise<str
   const header: RecommendationHeader = {
     schema: RECOMMENDATIONS_SCHEMA,
     servedAtMs: 0,
-    predictor: { reachable: false, lastPlanAgeSeconds },
+    predictor: { reachable: false, lastPlanAgeSeconds, policyReasons: [...policyReasons] },
     ...(several
-      ? { applications: [{ ...measured, name: "hotel", namespace: "shop", lastPlanAgeSeconds }] }
+      ? {
+          applications: [
+            {
+              ...measured,
+              name: "hotel",
+              namespace: "shop",
+              lastPlanAgeSeconds,
+              policyReasons: [...policyReasons],
+            },
+          ],
+        }
       : { ...measured, application: "hotel", namespace: "shop" }),
   };
   const registry = new Registry();
@@ -24,7 +39,27 @@ async function linesOf(lastPlanAgeSeconds: number, several = false): Promise<str
   return (await registry.metrics()).split("\n").filter((line) => line.includes("hotel"));
 }
 
+const SPENT = {
+  code: "error-budget",
+  spentRatio: 0.0125,
+  recentRatio: 0,
+  allowedRatio: 0.05,
+  useRatio: 0.5,
+  periodSeconds: 86_400,
+  percentPerHour: 0.004,
+} as const;
+
 describe("the gauges of an application", () => {
+  it("say what of the error budget is spent and left, and what one percent more is worth", async () => {
+    for (const several of [false, true]) {
+      expect((await linesOf(20, several, [SPENT])).filter((line) => line.includes("budget"))).toEqual([
+        'tradewind_error_budget_spent_ratio{namespace="shop",application="hotel"} 0.0125',
+        'tradewind_error_budget_left_ratio{namespace="shop",application="hotel"} 0.0125',
+        'tradewind_error_budget_percent_per_hour{namespace="shop",application="hotel"} 0.004',
+      ]);
+    }
+  });
+
   it("say what was measured, by namespace and name, for the only one and for one of several", async () => {
     for (const several of [false, true]) {
       expect(await linesOf(20, several)).toEqual([
