@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { Identity, StringMap } from "../objects/metadata.ts";
+import { Controller, Identity, StringMap } from "../objects/metadata.ts";
+import type { Owner } from "../objects/metadata.ts";
 import { HorizontalPodAutoscaler, ScaledObject } from "../objects/autoscaler.ts";
 import type { ScaledObject as ScaledObjectFacts } from "../objects/autoscaler.ts";
 import { scalable } from "../objects/scalable.ts";
@@ -61,8 +62,10 @@ const Container = z
   }));
 export type FoundContainer = z.infer<typeof Container>;
 
+const Controlled = z.object({ metadata: z.object({ ownerReferences: Controller }) });
+
 /** What only `init` needs to know of a workload: whether several of it can share the work. */
-const Nature = z.object({
+const Nature = Controlled.extend({
   spec: z.object({
     strategy: z.object({ type: Text }).nullish(),
     volumeClaimTemplates: list(z.unknown()),
@@ -104,6 +107,8 @@ const Service = z
       name: portName ?? "",
       port,
       target: targetPort ?? port,
+      /** Its container's name for it. */
+      targetName: typeof targetPort === "string" ? targetPort : "",
     })),
   }));
 export type FoundService = z.infer<typeof Service>;
@@ -117,6 +122,8 @@ export interface FoundWorkload extends Scalable {
   readonly isRecreated: boolean;
   /** All annotations of its pods. */
   readonly podAnnotations: Readonly<Record<string, string>>;
+  /** What made it and sets it back: an operator's resource, a Knative revision. */
+  readonly owner: Owner | undefined;
 }
 
 const HpaDetails = z.object({
@@ -224,9 +231,13 @@ export function take(found: Found, kind: string, object: unknown): void {
 }
 
 function workloadOf(kind: "Deployment" | "StatefulSet" | "Rollout", object: unknown): FoundWorkload {
-  const { spec } = Nature.parse(object);
+  const {
+    metadata: { ownerReferences: owner },
+    spec,
+  } = Nature.parse(object);
   const { metadata, spec: pod } = spec.template ?? {};
   return {
+    owner,
     ...scalable(kind).parse(object),
     templates: pod?.containers ?? [],
     volumes: pod?.volumes ?? [],
@@ -286,7 +297,11 @@ const isKnative = (object: unknown): boolean => {
 function takeOther(found: Found, kind: string, object: unknown): void {
   const route = routeOf(kind, object);
   if (route !== undefined) found.routes.push(route);
-  else if (!NEVER_SCALED.has(kind)) {
+  // What another object has made is that one's affair: a Deployment's ReplicaSets.
+  else if (
+    !NEVER_SCALED.has(kind) &&
+    Controlled.safeParse(object).data?.metadata.ownerReferences === undefined
+  ) {
     const runner = PodRunner.safeParse(object).data;
     if (runner === undefined) return;
     const { metadata, spec } = runner;
