@@ -175,7 +175,9 @@ describe("doctor in a cluster", () => {
     fake.put(RESOURCES.applications, { metadata: { name: "hotel", namespace: "shop" }, spec });
     const file = join(folder, "app.json");
     await writeFile(file, JSON.stringify({ name: "hotel", namespace: "shop", ...spec }));
-    const problem: unknown = expect.stringMatching(/^problem: service 'pay': the cluster has no kind 'Deploymnet'/);
+    const problem: unknown = expect.stringMatching(
+      /^problem: service 'pay': the cluster has no kind 'Deploymnet'/,
+    );
     expect(await look({ config: "crd:shop/hotel", workloads: "kubernetes" })).toContainEqual(problem);
     expect(await look({ config: file, workloads: "kubernetes:shop" })).toContainEqual(problem);
   });
