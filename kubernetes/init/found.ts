@@ -3,6 +3,8 @@ import { Controller, Identity, StringMap } from "../objects/metadata.ts";
 import type { Owner } from "../objects/metadata.ts";
 import { HorizontalPodAutoscaler, ScaledObject } from "../objects/autoscaler.ts";
 import type { ScaledObject as ScaledObjectFacts } from "../objects/autoscaler.ts";
+import { cpuAndMemory, SpecResources } from "../objects/pod-spec.ts";
+import type { Resources } from "../objects/quantity.ts";
 import { scalable } from "../objects/scalable.ts";
 import type { Scalable } from "../objects/scalable.ts";
 import { VerticalPodAutoscaler } from "../objects/vpa.ts";
@@ -48,18 +50,25 @@ const Container = z
     volumeMounts: list(
       z.object({ name: z.string(), mountPath: z.string(), readOnly: z.boolean().nullish() }),
     ),
+    volumeDevices: list(z.object({ name: z.string(), devicePath: z.string() })),
     readinessProbe: Probe,
     livenessProbe: Probe,
     startupProbe: Probe,
   })
-  .transform(({ image, livenessProbe, readinessProbe, startupProbe, ...rest }) => ({
-    ...rest,
-    image: image ?? "",
-    /** A probe asks it over HTTP or gRPC. */
-    answersProbes: [readinessProbe, livenessProbe, startupProbe].some(
-      (probe) => (probe?.httpGet ?? probe?.grpc ?? undefined) !== undefined,
-    ),
-  }));
+  .transform(
+    ({ image, livenessProbe, readinessProbe, startupProbe, volumeDevices, volumeMounts, ...rest }) => ({
+      ...rest,
+      volumeMounts: [
+        ...volumeMounts,
+        ...volumeDevices.map(({ devicePath, name }) => ({ name, mountPath: devicePath, readOnly: false })),
+      ],
+      image: image ?? "",
+      /** A probe asks it over HTTP or gRPC. */
+      answersProbes: [readinessProbe, livenessProbe, startupProbe].some(
+        (probe) => (probe?.httpGet ?? probe?.grpc ?? undefined) !== undefined,
+      ),
+    }),
+  );
 export type FoundContainer = z.infer<typeof Container>;
 
 const Controlled = z.object({ metadata: z.object({ ownerReferences: Controller }) });
@@ -72,7 +81,7 @@ const Nature = Controlled.extend({
     template: z
       .object({
         metadata: z.object({ annotations: StringMap }).nullish(),
-        spec: z.object({ containers: z.array(Container), volumes: list(Volume) }),
+        spec: z.object({ containers: z.array(Container), volumes: list(Volume), resources: SpecResources }),
       })
       .nullish(),
   }),
@@ -122,6 +131,8 @@ export interface FoundWorkload extends Scalable {
   readonly isRecreated: boolean;
   /** All annotations of its pods. */
   readonly podAnnotations: Readonly<Record<string, string>>;
+  /** Requests that its pods state for all their containers together. */
+  readonly ofAllContainers: Resources;
   /** What made it and sets it back: an operator's resource, a Knative revision. */
   readonly owner: Owner | undefined;
 }
@@ -244,6 +255,7 @@ function workloadOf(kind: "Deployment" | "StatefulSet" | "Rollout", object: unkn
     ownVolumes: spec.volumeClaimTemplates.length > 0,
     isRecreated: spec.strategy?.type === "Recreate",
     podAnnotations: metadata?.annotations ?? {},
+    ofAllContainers: cpuAndMemory(pod?.resources.requests ?? {}),
   };
 }
 

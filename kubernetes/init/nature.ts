@@ -6,6 +6,7 @@ import {
   LOAD_NAMES,
   repositoryOf,
   ROLE_WORDS,
+  SERVER_HINT_VARIABLES,
   SERVER_VARIABLES,
   STATE_PORTS,
   STORE_HINT_PORTS,
@@ -219,8 +220,12 @@ function headOf(name: string): string {
 function stateHints(workload: FoundWorkload, { services }: Surroundings): string[] {
   const head = headOf(workload.name);
   const port = portsOf(workload, services).find((each) => STORE_HINT_PORTS.get(each)?.has(head) === true);
+  const variable = workload.templates
+    .flatMap(({ env }) => env)
+    .find((each) => SERVER_HINT_VARIABLES.has(each.name));
   return [
     ...(port === undefined ? [] : [`port ${port} is usual for it`]),
+    ...(variable === undefined ? [] : [`${variable.name} is usual for it`]),
     ...(workload.isRecreated ? ["its strategy is Recreate"] : []),
     ...(services.some(({ isHeadless }) => isHeadless) ? ["its Service is headless"] : []),
   ];

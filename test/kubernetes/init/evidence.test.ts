@@ -261,6 +261,40 @@ describe("init leaves a workload alone", () => {
       /STORE names a database inside of the pod/,
     ],
     [
+      "with a claim as a device",
+      [
+        workload("ledger", "acme/ledger", {
+          container: { volumeDevices: [{ name: "data", devicePath: "/dev/xvda" }] },
+          volumes: claim,
+        }),
+        service("ledger"),
+      ],
+      /the claim 'data' at \/dev\/xvda/,
+    ],
+    [
+      "called like a database with the first user of one, though it answers HTTP",
+      [
+        workload("orders-mysql", "acme/orders", {
+          container: {
+            env: [{ name: "MYSQL_ROOT_PASSWORD", value: "x" }],
+            readinessProbe: { httpGet: { path: "/" } },
+          },
+        }),
+        service("orders-mysql", 80),
+      ],
+      /MYSQL_ROOT_PASSWORD is usual for it/,
+    ],
+    [
+      "with a variable of a search engine's",
+      [
+        workload("find", "acme/find", {
+          container: { env: [{ name: "discovery.type", value: "single-node" }] },
+        }),
+        service("find"),
+      ],
+      /discovery.type is a variable of a server/,
+    ],
+    [
       "whose label calls it a database where nothing in it answers HTTP",
       [
         workload("ledger", "acme/ledger", { labels: { "app.kubernetes.io/component": "database" } }),
@@ -831,6 +865,22 @@ describe("a VPA that init writes", () => {
       controlledValues: "RequestsAndLimits",
       maxAllowed: { cpu: "2", memory: "1Gi" },
     });
+  });
+});
+
+describe("a missing CPU request", () => {
+  const said = async (spec: object) =>
+    (
+      await write([
+        { ...WEB[0]!, spec: { template: { metadata: { labels: { app: "shop" } }, spec } } },
+        WEB[1]!,
+      ])
+    ).notes.filter((note) => note.includes("has no CPU request"));
+  const containers = [{ name: "main", image: "acme/shop:1" }];
+
+  it("is said, but for pods that state one for all their containers", async () => {
+    expect(await said({ containers })).toHaveLength(1);
+    expect(await said({ containers, resources: { requests: { cpu: "1" } } })).toEqual([]);
   });
 });
 
