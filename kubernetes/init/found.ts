@@ -1,7 +1,10 @@
 import { z } from "zod";
-import { Identity, StringMap } from "../objects/metadata.ts";
+import { Controller, Identity, StringMap } from "../objects/metadata.ts";
+import type { Owner } from "../objects/metadata.ts";
 import { HorizontalPodAutoscaler, ScaledObject } from "../objects/autoscaler.ts";
 import type { ScaledObject as ScaledObjectFacts } from "../objects/autoscaler.ts";
+import { cpuAndMemory, SpecResources } from "../objects/pod-spec.ts";
+import type { Resources } from "../objects/quantity.ts";
 import { scalable } from "../objects/scalable.ts";
 import type { Scalable } from "../objects/scalable.ts";
 import { VerticalPodAutoscaler } from "../objects/vpa.ts";
@@ -47,29 +50,38 @@ const Container = z
     volumeMounts: list(
       z.object({ name: z.string(), mountPath: z.string(), readOnly: z.boolean().nullish() }),
     ),
+    volumeDevices: list(z.object({ name: z.string(), devicePath: z.string() })),
     readinessProbe: Probe,
     livenessProbe: Probe,
     startupProbe: Probe,
   })
-  .transform(({ image, livenessProbe, readinessProbe, startupProbe, ...rest }) => ({
-    ...rest,
-    image: image ?? "",
-    /** A probe asks it over HTTP or gRPC. */
-    answersProbes: [readinessProbe, livenessProbe, startupProbe].some(
-      (probe) => (probe?.httpGet ?? probe?.grpc ?? undefined) !== undefined,
-    ),
-  }));
+  .transform(
+    ({ image, livenessProbe, readinessProbe, startupProbe, volumeDevices, volumeMounts, ...rest }) => ({
+      ...rest,
+      volumeMounts: [
+        ...volumeMounts,
+        ...volumeDevices.map(({ devicePath, name }) => ({ name, mountPath: devicePath, readOnly: false })),
+      ],
+      image: image ?? "",
+      /** A probe asks it over HTTP or gRPC. */
+      answersProbes: [readinessProbe, livenessProbe, startupProbe].some(
+        (probe) => (probe?.httpGet ?? probe?.grpc ?? undefined) !== undefined,
+      ),
+    }),
+  );
 export type FoundContainer = z.infer<typeof Container>;
 
+const Controlled = z.object({ metadata: z.object({ ownerReferences: Controller }) });
+
 /** What only `init` needs to know of a workload: whether several of it can share the work. */
-const Nature = z.object({
+const Nature = Controlled.extend({
   spec: z.object({
     strategy: z.object({ type: Text }).nullish(),
     volumeClaimTemplates: list(z.unknown()),
     template: z
       .object({
         metadata: z.object({ annotations: StringMap }).nullish(),
-        spec: z.object({ containers: z.array(Container), volumes: list(Volume) }),
+        spec: z.object({ containers: z.array(Container), volumes: list(Volume), resources: SpecResources }),
       })
       .nullish(),
   }),
@@ -104,6 +116,8 @@ const Service = z
       name: portName ?? "",
       port,
       target: targetPort ?? port,
+      /** Its container's name for it. */
+      targetName: typeof targetPort === "string" ? targetPort : "",
     })),
   }));
 export type FoundService = z.infer<typeof Service>;
@@ -117,6 +131,10 @@ export interface FoundWorkload extends Scalable {
   readonly isRecreated: boolean;
   /** All annotations of its pods. */
   readonly podAnnotations: Readonly<Record<string, string>>;
+  /** Requests that its pods state for all their containers together. */
+  readonly ofAllContainers: Resources;
+  /** What made it and sets it back: an operator's resource, a Knative revision. */
+  readonly owner: Owner | undefined;
 }
 
 const HpaDetails = z.object({
@@ -224,15 +242,20 @@ export function take(found: Found, kind: string, object: unknown): void {
 }
 
 function workloadOf(kind: "Deployment" | "StatefulSet" | "Rollout", object: unknown): FoundWorkload {
-  const { spec } = Nature.parse(object);
+  const {
+    metadata: { ownerReferences: owner },
+    spec,
+  } = Nature.parse(object);
   const { metadata, spec: pod } = spec.template ?? {};
   return {
+    owner,
     ...scalable(kind).parse(object),
     templates: pod?.containers ?? [],
     volumes: pod?.volumes ?? [],
     ownVolumes: spec.volumeClaimTemplates.length > 0,
     isRecreated: spec.strategy?.type === "Recreate",
     podAnnotations: metadata?.annotations ?? {},
+    ofAllContainers: cpuAndMemory(pod?.resources.requests ?? {}),
   };
 }
 
@@ -286,7 +309,11 @@ const isKnative = (object: unknown): boolean => {
 function takeOther(found: Found, kind: string, object: unknown): void {
   const route = routeOf(kind, object);
   if (route !== undefined) found.routes.push(route);
-  else if (!NEVER_SCALED.has(kind)) {
+  // What another object has made is that one's affair: a Deployment's ReplicaSets.
+  else if (
+    !NEVER_SCALED.has(kind) &&
+    Controlled.safeParse(object).data?.metadata.ownerReferences === undefined
+  ) {
     const runner = PodRunner.safeParse(object).data;
     if (runner === undefined) return;
     const { metadata, spec } = runner;

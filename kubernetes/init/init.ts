@@ -147,13 +147,17 @@ function workloadNotes({ workloads }: Survey, options: InitOptions): string[] {
       vpa === undefined ? [] : [`${workload.name} has the VPA '${vpa}' already; two on one workload fight`],
     ),
     ...workloads.flatMap(({ container, workload }) =>
-      container?.resources.requests.cpuCores === undefined
+      container?.resources.requests.cpuCores === undefined && !requestsCpuInAll(workload)
         ? [`${workload.name} has no CPU request: the scheduler does not know what a pod of it needs`]
         : [],
     ),
     "leave spec.replicas out of the manifests of what KEDA scales: each apply would set it back",
   ];
 }
+
+/** Its pods state what all their containers request together. */
+const requestsCpuInAll = ({ ofAllContainers }: SurveyedWorkload["workload"]): boolean =>
+  ofAllContainers.cpuCores !== undefined;
 
 /** What becomes of an HPA that a ScaledObject takes over: its bounds and behaviour stay, its metrics go. */
 function takenOver({ autoscaler, scaledObject, versionOf, workload }: SurveyedWorkload): string[] {

@@ -29,6 +29,10 @@ const REPOSITORIES: Readonly<Record<SoftwareClass, string>> = {
     hashicorp/vault bitnami/vault openbao library/registry distribution/registry nexus nexus3 artifactory artifactory-oss
     artifactory-pro chartmuseum verdaccio gitea forgejo gitlab-ce gitlab-ee gitaly jenkins sonarqube openldap lldap nfs-server
     mailhog mailpit maildev inbucket smtp4dev namenode datanode alluxio zeebe seata-server configurable-http-proxy
+    spilo apache/doris sphinxsearch manticoresearch vespaengine/vespa marqoai/marqo lancedb axonserver vitess/vttablet
+    pingcap/pd cass-management-api harbor-db redis-photon registry-photon fast-data-dev debezium/example-postgres
+    debezium/example-mysql debezium/example-mongodb cp-kafka-connect debezium/connect apache/nifi apache/flink flink
+    trinodb/trino prestodb/presto apache/ozone juicefs/mount bookkeeper apache/bookkeeper pravega/pravega ledgerdb
     mssql-server-linux nextcloud owncloud wordpress drupal joomla ghost mediawiki moodle redmine matomo gogs vaultwarden`,
   infrastructure: `
     jaegertracing/all-in-one jaegertracing/jaeger jaegertracing/example-all-in-one jaeger jaeger-collector jaeger-query
@@ -49,16 +53,21 @@ const REPOSITORIES: Readonly<Record<SoftwareClass, string>> = {
     fluxcd/flagger kubernetes-dashboard dashboard-metrics-scraper portainer portainer-ce cluster-autoscaler descheduler
     stakater/reloader pgbouncer pgpool proxysql twemproxy maxscale sentinel-dashboard ingress-nginx/controller
     nginx-ingress-controller nginx/nginx-ingress aws-load-balancer-controller wiremock mockserver hoverfly toxiproxy tradewind-agent tradewind-predictor tradewind-exporter
-    tradewind-scaler`,
+    tradewind-scaler temporalio/auto-setup temporalio/server temporalio/ui temporalio/admin-tools mher/flower
+    signoz/query-service supabase/studio hazelcast/management-center redpandadata/console mysql-router vpa-recommender
+    vpa-updater vpa-admission-controller coredns velero gatekeeper kyverno karpenter/controller workflow-controller
+    argoexec fluxcd/source-controller fluxcd/kustomize-controller fluxcd/helm-controller fluxcd/notification-controller
+    sealed-secrets-controller kserve-controller longhorn-manager nfs-subdir-external-provisioner falco trivy
+    cloud-controller-manager csi-provisioner crunchy-pgbouncer`,
   load: `
     locust loadimpact/k6 grafana/k6 vegeta rakyll/hey williamyeh/hey wrk wrk2 fortio/fortio ghz jmeter jmeter-master jmeter-slave
-    gatling artillery nighthawk nighthawk-dev tsung iperf3 slow_cooker`,
+    gatling blazemeter/taurus artillery nighthawk nighthawk-dev tsung iperf3 slow_cooker`,
   sidecar: `
     istio/proxyv2 linkerd2-proxy linkerd/proxy linkerd-proxy cloud-sql-proxy cloudsql-docker/gce-proxy alloydb-auth-proxy
     oauth2-proxy oauth2_proxy kube-rbac-proxy k8s-sidecar git-sync configmap-reload daprd consul-dataplane vault-k8s
     aws-xray-daemon redis_exporter redis-exporter mysqld-exporter mysqld_exporter postgres-exporter postgres_exporter
     mongodb-exporter mongodb_exporter memcached-exporter memcached_exporter kafka-exporter nginx-prometheus-exporter
-    nginx-exporter php-fpm_exporter`,
+    nginx-exporter php-fpm_exporter nats-server-config-reloader csi-node-driver-registrar`,
 };
 
 interface KnownImage {
@@ -105,11 +114,17 @@ export function knownImage(image: string): KnownImage | undefined {
 
 /** Ports that belong to one protocol of a database, cache or broker, and to hardly anything else. */
 export const STATE_PORTS: ReadonlyMap<number, string> = new Map([
+  [389, "LDAP"],
+  [636, "LDAP"],
+  [1414, "IBM MQ"],
   [1433, "SQL Server"],
   [1521, "Oracle"],
   [1883, "MQTT"],
+  [2049, "NFS"],
   [2181, "ZooKeeper"],
   [2379, "etcd"],
+  [2380, "etcd"],
+  [3050, "Firebird"],
   [3306, "MySQL"],
   [33_060, "MySQL"],
   [4222, "NATS"],
@@ -120,9 +135,12 @@ export const STATE_PORTS: ReadonlyMap<number, string> = new Map([
   [6379, "Redis"],
   [6650, "Pulsar"],
   [7687, "Neo4j"],
+  [8883, "MQTT"],
   [8529, "ArangoDB"],
   [9042, "Cassandra"],
+  [9300, "Elasticsearch"],
   [10_260, "DocumentDB"],
+  [11_210, "Couchbase"],
   [11_211, "memcached"],
   [19_530, "Milvus"],
   [26_257, "CockroachDB"],
@@ -131,6 +149,7 @@ export const STATE_PORTS: ReadonlyMap<number, string> = new Map([
   [27_018, "MongoDB"],
   [27_019, "MongoDB"],
   [28_015, "RethinkDB"],
+  [61_613, "STOMP"],
   [61_616, "ActiveMQ"],
 ]);
 
@@ -193,7 +212,14 @@ const words = (text: string): ReadonlySet<string> => new Set(text.split(/\s+/).f
 /** Variables that a server reads and its clients do not. */
 export const SERVER_VARIABLES = words(`
   PGDATA POSTGRES_INITDB_ARGS MONGO_INITDB_ROOT_USERNAME MONGO_INITDB_DATABASE RABBITMQ_ERLANG_COOKIE ZOO_MY_ID
-  KAFKA_ADVERTISED_LISTENERS KAFKA_PROCESS_ROLES KAFKA_CFG_PROCESS_ROLES KAFKA_BROKER_ID CASSANDRA_SEEDS`);
+  KAFKA_ADVERTISED_LISTENERS KAFKA_PROCESS_ROLES KAFKA_CFG_PROCESS_ROLES KAFKA_BROKER_ID KAFKA_NODE_ID ZOOKEEPER_CLIENT_PORT CASSANDRA_SEEDS
+  MSSQL_PID MYSQL_ROOT_HOST MYSQL_ALLOW_EMPTY_PASSWORD MARIADB_ALLOW_EMPTY_ROOT_PASSWORD ALLOW_EMPTY_PASSWORD NEO4J_AUTH
+  DOCKER_INFLUXDB_INIT_MODE discovery.type cluster.initial_master_nodes`);
+
+/** Variables of a server that clients are sometimes given too: hints alone. */
+export const SERVER_HINT_VARIABLES = words(`
+  MYSQL_ROOT_PASSWORD MARIADB_ROOT_PASSWORD POSTGRES_PASSWORD POSTGRES_DB MONGODB_ROOT_PASSWORD RABBITMQ_DEFAULT_USER
+  MINIO_ROOT_USER MSSQL_SA_PASSWORD`);
 
 /** What a name ends in that is the name of a store. It is a hint alone. */
 export const STORE_WORDS = words(`

@@ -6,6 +6,7 @@ import {
   LOAD_NAMES,
   repositoryOf,
   ROLE_WORDS,
+  SERVER_HINT_VARIABLES,
   SERVER_VARIABLES,
   STATE_PORTS,
   STORE_HINT_PORTS,
@@ -41,7 +42,7 @@ export interface Surroundings {
 
 /** Ports for the people who run it, not for users: a Service with nothing else is called by no user. */
 const OPERATION = new Set(
-  "metrics prometheus prom monitoring health healthz healthcheck liveness readiness probe pprof debug jmx webhook admission".split(
+  "metrics prometheus prom monitoring scrape health healthz healthcheck liveness readiness probe pprof debug jmx logs webhook admission".split(
     " ",
   ),
 );
@@ -55,9 +56,7 @@ export const isForOperation = (portName: string): boolean =>
 
 /** The ports of a Service by which it is called. */
 export const callPorts = ({ ports }: FoundService): FoundService["ports"] =>
-  ports.filter(
-    ({ name, target }) => !isForOperation(name) && !(typeof target === "string" && isForOperation(target)),
-  );
+  ports.filter(({ name, targetName }) => !isForOperation(name) && !isForOperation(targetName));
 
 /** Whether anything but metrics and probes comes in by a Service. */
 export const isCalledBy = (service: FoundService): boolean =>
@@ -181,7 +180,8 @@ function scratchProofs({ isRecreated, templates, volumes }: FoundWorkload): stri
   return kept === undefined ? [] : [`its strategy is Recreate, and ${kept.mountPath} lies in the pod`];
 }
 
-const EMBEDDED = /^(?:sqlite3?$|sqlite3?:|jdbc:(?:sqlite|h2|hsqldb|derby):)/;
+const EMBEDDED =
+  /^(?:sqlite3?$|sqlite3?:|jdbc:(?:sqlite|h2|hsqldb|derby):)|^(?:file:|\.?\/)[^\s]*\.(?:db|sqlite3?)$/;
 
 /** A database inside of the program: each pod would have one of its own. */
 function embeddedProofs({ templates }: FoundWorkload): string[] {
@@ -196,12 +196,16 @@ function stateImage({ templates }: FoundWorkload): string[] {
   return image === undefined ? [] : [`'${image}' keeps data`];
 }
 
-/** What its own name, and that of its image, end in that is a store's: a hint, no more. */
-function storeNames({ name, templates }: FoundWorkload): string[] {
+/** Labels that say what a workload is for. */
+const ROLE_LABELS = ["app.kubernetes.io/name", "app.kubernetes.io/component", "component", "tier"];
+
+/** What its own name, a label, or the name of its image ends in that is a store's: a hint, no more. */
+function storeNames({ name, podLabels, templates }: FoundWorkload): string[] {
   const images = templates
     .filter((each) => !isSidecar(each))
     .map(({ image }) => repositoryOf(image).at(-1) ?? "");
-  const found = [name, ...images].find((each) => STORE_WORDS.has(headOf(each)));
+  const roles = ROLE_LABELS.flatMap((label) => podLabels[label] ?? []);
+  const found = [name, ...images, ...roles].find((each) => STORE_WORDS.has(headOf(each)));
   return found === undefined ? [] : [`'${found}' is called like a store of data`];
 }
 
@@ -216,8 +220,12 @@ function headOf(name: string): string {
 function stateHints(workload: FoundWorkload, { services }: Surroundings): string[] {
   const head = headOf(workload.name);
   const port = portsOf(workload, services).find((each) => STORE_HINT_PORTS.get(each)?.has(head) === true);
+  const variable = workload.templates
+    .flatMap(({ env }) => env)
+    .find((each) => SERVER_HINT_VARIABLES.has(each.name));
   return [
     ...(port === undefined ? [] : [`port ${port} is usual for it`]),
+    ...(variable === undefined ? [] : [`${variable.name} is usual for it`]),
     ...(workload.isRecreated ? ["its strategy is Recreate"] : []),
     ...(services.some(({ isHeadless }) => isHeadless) ? ["its Service is headless"] : []),
   ];
@@ -283,8 +291,27 @@ function infrastructureProofs(
       ? []
       : [`'${name}' is called like it, and port ${hinted.port} is usual for that`]),
     ...(registering === undefined ? [] : [`other workloads register with it (${registering})`]),
+    ...operatorProofs(name, serving, ports, services.length > 0),
   ];
 }
+
+/** The port at which operators admit objects, unless they are told another. */
+const WEBHOOK_PORT = 9443;
+
+/** An operator's name, and nothing but webhooks behind its Services. */
+function operatorProofs(
+  name: string,
+  serving: readonly FoundContainer[],
+  ports: readonly { readonly port: number }[],
+  isCalled: boolean,
+): string[] {
+  const images = serving.map(({ image }) => repositoryOf(image).at(-1) ?? "");
+  const named = [name, ...images].find((each) => isOperator(each));
+  const admits = ports.some(({ port }) => port === WEBHOOK_PORT);
+  return named !== undefined && (admits || !isCalled) ? [`'${named}' is called like an operator`] : [];
+}
+
+const isOperator = (name: string): boolean => /-?(?:operator|controller-manager)$/.test(name.slice(0, 253));
 
 const REGISTRIES = new Set(["registry", "eureka", "discovery", "nacos", "consul"]);
 const REGISTERING = /REGISTRY|EUREKA|DISCOVERY|NACOS|CONSUL/;

@@ -4,6 +4,19 @@ import type { FoundAutoscaler } from "./found.ts";
 /** Triggers of KEDA that follow what users do now or what the clock says, as Tradewind does. */
 const REPLACEABLE = new Set(["cpu", "memory", "cron", "external", "external-push", "http", "prometheus"]);
 
+/** Words of a query or a metric that measures what waits. */
+const WAITING = new Set(
+  "queue queues queued enqueued backlog lag unacked unacknowledged undelivered messages".split(" "),
+);
+const MOST_TEXT = 2_000;
+
+const measuresQueue = (text: string): boolean =>
+  text
+    .slice(0, MOST_TEXT)
+    .toLowerCase()
+    .split(/[^a-z]+/)
+    .some((word) => WAITING.has(word));
+
 /** What scales a workload now, and whether anything but that brings work to it. */
 export interface ScaledWorkload {
   readonly autoscaler: FoundAutoscaler | undefined;
@@ -23,7 +36,11 @@ export function ownScaler({
   isExposed,
   scaledObject,
 }: ScaledWorkload): string | undefined {
-  const trigger = scaledObject?.triggers.find(({ type }) => !REPLACEABLE.has(type));
+  const trigger = scaledObject?.triggers.find(
+    ({ metadata, type }) =>
+      !REPLACEABLE.has(type) ||
+      (type === "prometheus" && !isExposed && measuresQueue(Object.values(metadata).join(" "))),
+  );
   if (scaledObject !== undefined) {
     const [only] = scaledObject.triggers;
     const kept = trigger ?? (isCalled || isOurs(scaledObject) ? undefined : only);
@@ -32,7 +49,7 @@ export function ownScaler({
   if (autoscaler === undefined || isExposed) return undefined;
   const isExternal = autoscaler.types.includes("External");
   const isOfPods = autoscaler.types.some((type) => type === "Pods" || type === "Object");
-  return isExternal || (isOfPods && !isCalled)
+  return isExternal || (isOfPods && (!isCalled || autoscaler.measures.some(measuresQueue)))
     ? `HPA '${autoscaler.name}' by ${autoscaler.measures.join(" and ")}`
     : undefined;
 }

@@ -4,6 +4,7 @@ import type { ApiClient } from "../client/client.ts";
 import { RESOURCES } from "../client/resources.ts";
 import type { Resource } from "../client/resources.ts";
 import { listPages } from "../watch/list-pages.ts";
+import { scalableKinds } from "../workloads/discovery.ts";
 import { nothingFound, take } from "./found.ts";
 import type { Found } from "./found.ts";
 
@@ -21,6 +22,10 @@ const HELPFUL: readonly Resource[] = [
   RESOURCES.virtualServices,
 ];
 const MAX_OBJECTS = 20_000;
+/** Kinds beyond these that a cluster has: each is a request of its own. */
+const MOST_OTHERS = 20;
+/** Kinds with replicas that are read anyway, and those that a Deployment makes. */
+const READ = new Set([...NEEDED, ...HELPFUL, RESOURCES.replicaSets].map(({ kind }) => kind));
 
 export interface ClusterReading {
   readonly found: Found;
@@ -54,7 +59,7 @@ export async function readCluster(client: ApiClient, namespace: string): Promise
   };
   for (const resource of NEEDED) await read(resource);
   const forbidden: string[] = [];
-  for (const resource of HELPFUL) {
+  for (const resource of [...HELPFUL, ...(await otherKinds(client, notes))]) {
     try {
       await read(resource);
     } catch (error) {
@@ -67,4 +72,16 @@ export async function readCluster(client: ApiClient, namespace: string): Promise
     notes.push(`you may not list ${forbidden.join(", ")}: what they say of the workloads is not considered`);
   }
   return { found, absent, notes };
+}
+
+/** Kinds whose pods users may reach although nothing else of them is read: without them an entry would be guessed among the rest. */
+async function otherKinds(client: ApiClient, notes: string[]): Promise<Resource[]> {
+  try {
+    const kinds = (await scalableKinds(client)).filter(({ kind }) => !READ.has(kind));
+    const preferred = new Map([...kinds].reverse().map((each) => [`${each.group}/${each.plural}`, each]));
+    return [...preferred.values()].reverse().slice(0, MOST_OTHERS);
+  } catch (error) {
+    notes.push(`which other kinds there are cannot be read: ${describeError(error).slice(0, 200)}`);
+    return [];
+  }
 }

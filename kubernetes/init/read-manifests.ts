@@ -1,14 +1,15 @@
 import { readdir, readFile, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { parseAllDocuments } from "yaml";
 import { z } from "zod";
 import { describeError, TradewindError } from "@tradewind/core/values/errors.ts";
 import { nothingFound, take } from "./found.ts";
 import type { Found } from "./found.ts";
+import { KUSTOMIZATION, patchesOf } from "./kustomization.ts";
 
 const MAX_FILE_BYTES = 16 * 2 ** 20;
 const MAX_FILES = 2_000;
-const MANIFEST = /\.(ya?ml|json)$/;
+const MANIFEST = /\.(?:ya?ml|json)$|(?:^|\/)Kustomization$/;
 
 const Manifest = z.looseObject({
   apiVersion: z.string().nullish(),
@@ -35,11 +36,31 @@ export async function readManifests(
 ): Promise<ManifestReading> {
   const reading = new Reading(namespace);
   for (const path of paths) {
-    for (const file of path === "-" ? ["-"] : await filesIn(path)) {
-      reading.addFile(file === "-" ? await standardInput() : await readText(file), file);
-    }
+    if (path === "-") reading.addFile(await standardInput(), path);
+    else await addAll(reading, await filesIn(path));
   }
   return reading.result();
+}
+
+/** Reads files but for those that a kustomization merges into others: alone they are parts of objects. */
+async function addAll(reading: Reading, files: readonly string[]): Promise<void> {
+  const merged = new Set<string>();
+  for (const file of files) {
+    if (!KUSTOMIZATION.test(basename(file))) continue;
+    merged.add(file);
+    reading.addKustomization(dirname(file));
+    for (const path of patchesOf(valuesOf(await readText(file)))) merged.add(join(dirname(file), path));
+  }
+  for (const file of files) if (!merged.has(file)) reading.addFile(await readText(file), file);
+}
+
+/** The values of a file's documents; nothing of a text that cannot be read. */
+function valuesOf(text: string): unknown[] {
+  try {
+    return documentsOf(text).flatMap(({ source }) => valuesIn(source));
+  } catch {
+    return [];
+  }
 }
 
 interface Declared {
@@ -59,6 +80,13 @@ class Reading {
 
   constructor(namespace: string) {
     this.namespace = namespace;
+  }
+
+  /** Overlays of one base change each other's objects, so all that is certain is what lies in the files. */
+  addKustomization(folder: string): void {
+    this.notes.push(
+      `${folder}: holds a kustomization, whose patches and generators are passed over: give what 'kubectl kustomize ${folder}' writes to --manifests -`,
+    );
   }
 
   addFile(text: string, file: string): void {
@@ -190,7 +218,7 @@ const hasContent = (line: string): boolean => {
 function valuesIn(source: string): unknown[] {
   if (source.trimStart().startsWith("{")) {
     try {
-      return [JSON.parse(source) as unknown];
+      return jsonValues(source);
     } catch {
       // YAML's flow style begins with a brace too.
     }
@@ -204,6 +232,23 @@ function valuesIn(source: string): unknown[] {
     },
   );
 }
+
+/** Values one after the other, as `kubectl get` writes several; each begins with a line of its own. Throws what JSON.parse throws. */
+function jsonValues(source: string): unknown[] {
+  const values: unknown[] = [];
+  let text = "";
+  for (const line of source.split("\n")) {
+    if (line.startsWith("{") && isWhole(text)) {
+      values.push(JSON.parse(text));
+      text = "";
+    }
+    text += `${line}\n`;
+  }
+  return [...values, JSON.parse(text) as unknown];
+}
+
+/** Whether a value ends here: its brace stands where its line begins, or all of it in one line. */
+const isWhole = (text: string): boolean => text.endsWith("\n}\n") || /^{[^\n]*}\n$/.test(text);
 
 async function filesIn(path: string): Promise<string[]> {
   try {

@@ -67,9 +67,12 @@ function ingressBackend(backend: z.infer<typeof IngressBackend>, path: string): 
 /** `/`, and what ingress controllers write for all of it: `/*`, `/(.*)`, `/?(.*)`. */
 const isRoot = (path: string): boolean => path.length < 16 && /^\/?[?*.()|$/]*$/.test(path);
 
-const Reference = z.object({ kind: z.string().nullish(), name: z.string(), port: Port });
-const isOfService = ({ kind }: { readonly kind?: string | null | undefined }): boolean =>
-  (kind ?? "Service") === "Service";
+const Weight = z.number().nullish();
+const Reference = z.object({ kind: z.string().nullish(), name: z.string(), port: Port, weight: Weight });
+
+/** A Service that gets some of the requests. */
+const isOfService = ({ kind, weight }: z.infer<typeof Reference>): boolean =>
+  (kind ?? "Service") === "Service" && weight !== 0;
 
 /** HTTPRoute, GRPCRoute, TLSRoute and TCPRoute of the Gateway API; one that hangs on a Service is for calls within the mesh. */
 const GatewayRoute = z
@@ -111,6 +114,7 @@ const OpenShiftRoute = z
   );
 
 const Destination = z.object({
+  weight: Weight,
   destination: z.object({ host: z.string(), port: z.object({ number: z.number().nullish() }).nullish() }),
 });
 const Match = z.object({ uri: z.record(z.string(), z.unknown()).nullish() });
@@ -126,11 +130,13 @@ const VirtualService = z
   .transform(({ gateways, http, tcp, tls }) => {
     if (gateways.every((gateway) => gateway === "mesh")) return [];
     const backends = (route: z.infer<typeof Destination>[], root: boolean): Backend[] =>
-      route.map(({ destination: { host, port } }) => ({
-        service: host.split(".", 1)[0] ?? "",
-        port: port?.number ?? undefined,
-        isRoot: root,
-      }));
+      route
+        .filter(({ weight }) => weight !== 0)
+        .map(({ destination: { host, port } }) => ({
+          service: host.split(".", 1)[0] ?? "",
+          port: port?.number ?? undefined,
+          isRoot: root,
+        }));
     const rootOf = (match: z.infer<typeof Match>[]): boolean =>
       match.length === 0 ||
       match.some(({ uri }) => Object.values(uri ?? { prefix: "/" }).some((each) => isRoot(String(each))));
@@ -142,13 +148,74 @@ const VirtualService = z
 
 /** Traefik's IngressRoute and Contour's HTTPProxy. */
 const ProxyRoutes = z
-  .object({ routes: list(z.object({ services: list(Reference) })) })
-  .transform(({ routes }) =>
-    routes.flatMap(({ services }) =>
-      services
-        .filter(isOfService)
-        .map(({ name, port }) => ({ service: name, port: port ?? undefined, isRoot: false })),
+  .object({
+    routes: list(
+      z.object({
+        match: z.string().nullish(),
+        conditions: list(z.object({ prefix: z.string().nullish(), exact: z.string().nullish() })),
+        services: list(Reference),
+      }),
     ),
+  })
+  .transform(({ routes }) =>
+    routes.flatMap(({ conditions, match, services }) =>
+      services.filter(isOfService).map(({ name, port }) => ({
+        service: name,
+        port: port ?? undefined,
+        isRoot:
+          !/\bPath(?:Prefix|Regexp)?\((?!`\/?`\))/.test((match ?? "").slice(0, MOST_MATCH)) &&
+          conditions.every(({ exact, prefix }) => isRoot(exact ?? prefix ?? "/")),
+      })),
+    ),
+  );
+const MOST_MATCH = 1_000;
+
+const NamedBackend = z.object({ serviceName: z.string(), servicePort: Port, weight: Weight });
+
+/** APISIX's. */
+const ApisixRoute = z
+  .object({
+    http: list(
+      z.object({
+        match: z.object({ paths: list(z.string()) }).nullish(),
+        backends: list(NamedBackend),
+      }),
+    ),
+  })
+  .transform(({ http }) =>
+    http.flatMap(({ backends, match }) =>
+      backends
+        .filter(({ weight }) => weight !== 0)
+        .map(({ serviceName, servicePort }) => ({
+          service: serviceName,
+          port: servicePort ?? undefined,
+          isRoot: (match?.paths ?? []).some(isRoot),
+        })),
+    ),
+  );
+
+/** What a load balancer of AWS is made for outside of the cluster. */
+const TargetGroupBinding = z
+  .object({ serviceRef: Reference })
+  .transform(({ serviceRef: { name, port } }) => [{ service: name, port: port ?? undefined, isRoot: true }]);
+
+/** nginx' own. */
+const VirtualServer = z
+  .object({
+    upstreams: list(z.object({ name: z.string(), service: z.string(), port: Port })),
+    routes: list(
+      z.object({
+        path: z.string().nullish(),
+        action: z.object({ pass: z.string().nullish() }).nullish(),
+      }),
+    ),
+  })
+  .transform(({ routes, upstreams }) =>
+    upstreams.map(({ name, port, service }) => ({
+      service,
+      port: port ?? undefined,
+      isRoot: routes.some(({ action, path }) => action?.pass === name && isRoot(path ?? "")),
+    })),
   );
 
 /** Emissary's (Ambassador). */
@@ -173,6 +240,9 @@ const ROUTES: Readonly<Record<string, z.ZodType<Backend[]>>> = {
   IngressRoute: ProxyRoutes,
   HTTPProxy: ProxyRoutes,
   Mapping,
+  ApisixRoute,
+  TargetGroupBinding,
+  VirtualServer,
 };
 
 /** Where a route leads; undefined for a kind that is none. @throws z.ZodError */

@@ -6,7 +6,7 @@ import { isVersionOf, NAME_LABELS, serviceNames } from "../workloads/service-nam
 import type { NameSource } from "../workloads/service-name.ts";
 import { exposuresOf, leadsTo } from "./entry.ts";
 import type { EntryCandidate } from "./entry.ts";
-import type { Found, FoundAutoscaler, FoundWorkload, PassedOver } from "./found.ts";
+import type { Found, FoundAutoscaler, FoundService, FoundWorkload, PassedOver } from "./found.ts";
 import { knownImage } from "./known-software.ts";
 import { natureOf } from "./nature.ts";
 import type { Nature } from "./nature.ts";
@@ -42,7 +42,7 @@ export interface Choice {
 
 export interface LeftOut {
   readonly name: string;
-  readonly class: Nature["class"] | "excluded" | "worker" | "stopped" | "namesake";
+  readonly class: Nature["class"] | "controlled" | "excluded" | "worker" | "stopped" | "namesake";
   readonly reason: string;
   readonly byNameAlone: boolean;
 }
@@ -59,7 +59,12 @@ export interface Survey {
 
 /** Sorts what was found into what Tradewind can take care of and what it should leave alone. */
 export function survey(read: Found, choice: Choice): Survey {
-  const found: Found = { ...read, workloads: withTemplates(read.workloads) };
+  const all = withTemplates(read.workloads);
+  const found: Found = {
+    ...read,
+    workloads: all,
+    services: read.services.map((each) => withPortNames(each, all)),
+  };
   const sorted = [...found.workloads].sort((a, b) => (a.name < b.name ? -1 : 1));
   const references = referencesIn(found);
   const names = serviceNames(sorted, () => undefined);
@@ -118,6 +123,9 @@ function whyNot(
     return because(kind, `it keeps state: ${said}. A second pod of it is not more of the same`, byNameAlone);
   }
   if (kind === "infrastructure") return because(kind, `it is not part of what users ask for: ${said}`);
+  const { owner } = workload;
+  if (owner !== undefined && owner.kind !== FLAGGER)
+    return because("controlled", `${owner.kind} '${owner.name}' made it and sets back what others change`);
   const { autoscaler, scaledObject } = scalersOf(workload, found);
   const isExposed = exposuresOf(workload, found).length > 0;
   const scaler = ownScaler({ autoscaler, scaledObject, isCalled: kind === "service", isExposed });
@@ -125,6 +133,23 @@ function whyNot(
   if (workload.replicasWanted === 0) return because("stopped", "it has no replicas");
   if (kind === "load") return because(kind, `it makes load: ${said}`);
   return kind === "uncalled" ? because(kind, `${said}. More of it would answer nothing`) : undefined;
+}
+
+/** It makes the Deployment that serves, and leaves its replicas to an autoscaler. */
+const FLAGGER = "Canary";
+
+/** Ports by number with the names that containers give them. */
+function withPortNames(service: FoundService, workloads: readonly FoundWorkload[]): FoundService {
+  const declared = workloads
+    .filter(({ podLabels }) => leadsTo(service, podLabels))
+    .flatMap(({ templates }) => templates.flatMap(({ ports }) => ports));
+  return {
+    ...service,
+    ports: service.ports.map((port) => {
+      const own = declared.find(({ containerPort }) => containerPort === port.target);
+      return { ...port, targetName: own?.name ?? port.targetName };
+    }),
+  };
 }
 
 const isTarget = (

@@ -4,7 +4,7 @@ import type { Taint } from "@tradewind/core/contract/placing.ts";
 import type { ContainerLimits } from "@tradewind/core/contract/workload.ts";
 import { ListOf } from "./bounded.ts";
 import { Identity, StringMap } from "./metadata.ts";
-import { AmountList, cpuAndMemory } from "./pod-spec.ts";
+import { AmountList, cpuAndMemory, OS_LABEL, WINDOWS } from "./pod-spec.ts";
 import { Quantity } from "./quantity.ts";
 
 /** Set by cloud providers. */
@@ -43,6 +43,10 @@ export const Node = z
     const added = [
       ...(isCordoned ? [{ key: CORDONED, effect: "NoSchedule" }] : []),
       ...(isReady ? [] : [{ key: NOT_READY, effect: "NoSchedule" }]),
+      // The scheduler may choose it for any pod, and its kubelet then refuses those of Linux.
+      ...(metadata.labels[OS_LABEL] === WINDOWS
+        ? [{ key: OS_LABEL, value: WINDOWS, effect: "NoSchedule" }]
+        : []),
     ].filter(({ key }) => !known.some((each) => each.key === key));
     return {
       name: metadata.name,

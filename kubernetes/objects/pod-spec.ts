@@ -115,6 +115,22 @@ const TolerationList = ListOf(
   MOST_RULES,
 );
 
+/** Set on every node by its kubelet. */
+export const OS_LABEL = "kubernetes.io/os";
+export const WINDOWS = "windows";
+/** What a pod for Windows has in common with one that tolerates it. */
+const TOLERATES_WINDOWS: Toleration = { key: OS_LABEL, operator: "Equal", value: WINDOWS };
+
+/** Whether a pod is for Windows: by what it says itself, or by the nodes that it asks for. */
+const isForWindows = ({ nodeSelector, os }: PlacedSpec, terms: readonly NodeTerm[] = []): boolean =>
+  os?.name === WINDOWS ||
+  nodeSelector[OS_LABEL] === WINDOWS ||
+  terms.some(({ labels }) =>
+    labels.some(
+      ({ key, operator, values }) => key === OS_LABEL && operator === "In" && values.includes(WINDOWS),
+    ),
+  );
+
 const DEFAULT_SCHEDULER = "default-scheduler";
 /** Tolerated by every pod for a while. */
 const TOLERATED_BY_ALL = new Set(["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"]);
@@ -130,6 +146,7 @@ export const PlacedSpec = z.object({
   tolerations: TolerationList,
   topologySpreadConstraints: ListOf(SpreadConstraint, MOST_RULES),
   schedulerName: Text,
+  os: z.object({ name: Text }).nullish(),
   affinity: z
     .object({
       nodeAffinity: z
@@ -162,10 +179,13 @@ export interface PodRules {
 export function rulesOf(spec: PlacedSpec): PodRules {
   const { affinity, nodeSelector, schedulerName = DEFAULT_SCHEDULER } = spec;
   const terms = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms;
-  const tolerations = spec.tolerations.filter(
-    ({ effect, key, operator }) =>
-      !(effect === "NoExecute" && operator === "Exists" && TOLERATED_BY_ALL.has(key ?? "")),
-  );
+  const tolerations = [
+    ...spec.tolerations.filter(
+      ({ effect, key, operator }) =>
+        !(effect === "NoExecute" && operator === "Exists" && TOLERATED_BY_ALL.has(key ?? "")),
+    ),
+    ...(isForWindows(spec, terms) ? [TOLERATES_WINDOWS] : []),
+  ];
   const { podAffinity: together = [], podAntiAffinity: apart = [] } = affinity ?? {};
   const spread = spec.topologySpreadConstraints.filter((each) => each.whenUnsatisfiable === "DoNotSchedule");
   const hostPorts = hostPortsOf(spec);

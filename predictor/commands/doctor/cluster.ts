@@ -8,7 +8,8 @@ import type { Resource } from "@tradewind/kubernetes/client/resources.ts";
 import { PERMISSIONS } from "@tradewind/kubernetes/client/rights.ts";
 import type { Permission } from "@tradewind/kubernetes/client/rights.ts";
 import { parseApplication } from "@tradewind/kubernetes/application/file.ts";
-import { applicationSources, resourceNamespaces } from "@tradewind/kubernetes/application/sources.ts";
+import { ApplicationFiles } from "@tradewind/kubernetes/application/files.ts";
+import { applicationSources, pathsOf, resourceNamespaces } from "@tradewind/kubernetes/application/sources.ts";
 import type { ApplicationSource } from "@tradewind/kubernetes/application/sources.ts";
 import type { ApplicationPlace } from "@tradewind/kubernetes/application/resource.ts";
 import { scalableKinds } from "@tradewind/kubernetes/workloads/discovery.ts";
@@ -158,6 +159,11 @@ async function examineApplications(
     if (source.kind === "resource" || source.kind === "namespace")
       findings.push(...(await examineApplication(client, source)));
   }
+  const files = new ApplicationFiles(pathsOf(sources), 0);
+  await files.read();
+  for (const { application, origin } of files.entries())
+    if (application !== undefined)
+      findings.push(...(await examineKinds(client, application, `configuration ${origin}`)));
   return findings;
 }
 
@@ -176,7 +182,9 @@ async function examineApplication(
       return [{ subject, level: "problem", message: "there is no such resource", remedy }];
     }
     const findings = items.map(({ metadata, spec }) => judged(metadata, spec));
-    const kinds = items.map(({ metadata, spec }) => examineKinds(client, metadata, spec));
+    const kinds = items.map(async ({ metadata: { name: own, namespace: place }, spec: { services } }) =>
+      examineKinds(client, { namespace: place, services }, `Application ${place}/${own}`),
+    );
     return [...findings, ...(await Promise.all(kinds)).flat()];
   } catch (error) {
     const absent = error instanceof ApiError && error.isMissing;
@@ -196,12 +204,10 @@ async function examineApplication(
 /** Whether the cluster has the kinds of workloads that an application names. */
 async function examineKinds(
   client: ApiClient,
-  { name, namespace }: ApplicationPlace,
-  spec: Record<string, unknown>,
+  { namespace, services }: { readonly namespace: string; readonly services?: unknown },
+  subject: string,
 ): Promise<Finding[]> {
-  const named = namedWorkloads([
-    { namespace, services: NamingServices.safeParse(spec["services"]).data ?? [] },
-  ]);
+  const named = namedWorkloads([{ namespace, services: NamingServices.safeParse(services).data ?? [] }]);
   if (named.length === 0) return [];
   const known = await scalableKinds(client);
   return named.flatMap((each): Finding[] =>
@@ -209,7 +215,7 @@ async function examineKinds(
       ? []
       : [
           {
-            subject: `Application ${namespace}/${name}`,
+            subject,
             level: "problem",
             message: unknownKind(each),
             remedy: "correct services[].workload, or install the kind",

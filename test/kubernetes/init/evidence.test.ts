@@ -250,6 +250,108 @@ describe("init leaves a workload alone", () => {
       [workload("acme-loadtester", "acme/loadtester"), service("acme-loadtester")],
       /load generator/,
     ],
+    [
+      "with a database in a file of the pod",
+      [
+        workload("ledger", "acme/ledger", {
+          container: { env: [{ name: "STORE", value: "/srv/app/ledger.sqlite3" }] },
+        }),
+        service("ledger"),
+      ],
+      /STORE names a database inside of the pod/,
+    ],
+    [
+      "with a claim as a device",
+      [
+        workload("ledger", "acme/ledger", {
+          container: { volumeDevices: [{ name: "data", devicePath: "/dev/xvda" }] },
+          volumes: claim,
+        }),
+        service("ledger"),
+      ],
+      /the claim 'data' at \/dev\/xvda/,
+    ],
+    [
+      "called like a database with the first user of one, though it answers HTTP",
+      [
+        workload("orders-mysql", "acme/orders", {
+          container: {
+            env: [{ name: "MYSQL_ROOT_PASSWORD", value: "x" }],
+            readinessProbe: { httpGet: { path: "/" } },
+          },
+        }),
+        service("orders-mysql", 80),
+      ],
+      /MYSQL_ROOT_PASSWORD is usual for it/,
+    ],
+    [
+      "with a variable of a search engine's",
+      [
+        workload("find", "acme/find", {
+          container: { env: [{ name: "discovery.type", value: "single-node" }] },
+        }),
+        service("find"),
+      ],
+      /discovery.type is a variable of a server/,
+    ],
+    [
+      "whose label calls it a database where nothing in it answers HTTP",
+      [
+        workload("ledger", "acme/ledger", { labels: { "app.kubernetes.io/component": "database" } }),
+        service("ledger", 7000),
+      ],
+      /'database' is called like a store of data/,
+    ],
+    [
+      "of a mirror's image of a cache",
+      [workload("ledger", "registry.local/bitnamilegacy/valkey:8"), service("ledger")],
+      /keeps data/,
+    ],
+    [
+      "of an image of a PostgreSQL operator's",
+      [workload("ledger", "ghcr.io/zalando/spilo-16:3.2"), service("ledger")],
+      /keeps data/,
+    ],
+    [
+      "on the port of a directory",
+      [workload("people", "acme/people"), service("people", { port: 636, name: "ldaps" })],
+      /port 636 is LDAP's/,
+    ],
+    [
+      "of a workflow engine",
+      [workload("flows", "temporalio/auto-setup:1"), service("flows", 7233)],
+      /not part of what users ask for/,
+    ],
+    [
+      "that is an operator with a webhook",
+      [
+        workload("queue-operator", "acme/queue-operator", { container: onPort(9443) }),
+        service("queue-operator", { port: 443, targetPort: 9443 }),
+      ],
+      /'queue-operator' is called like an operator/,
+    ],
+    [
+      "whose Service leads to a port that its container calls a webhook's",
+      [
+        workload("rules", "acme/rules", { container: onPort(8443, "webhook-server") }),
+        service("rules", { port: 443, targetPort: 8443 }),
+      ],
+      /leads to metrics or probes only/,
+    ],
+    [
+      "that an operator's resource has made",
+      [
+        {
+          ...workload("desk", "acme/desk"),
+          metadata: {
+            name: "desk",
+            ownerReferences: [{ kind: "Kibana", name: "desk", uid: "1", controller: true }],
+          },
+        },
+        service("desk"),
+      ],
+      /Kibana 'desk' made it and sets back what others change/,
+    ],
     ["that nobody calls", [workload("batch", "acme/batch")], /no Service leads to it/],
     [
       "that is called for its metrics only",
@@ -339,6 +441,23 @@ describe("init takes a workload", () => {
         service("page"),
       ],
     ],
+    [
+      "called like an operator that others call",
+      [workload("tour-operator", "acme/tour"), service("tour-operator")],
+    ],
+    [
+      "that Flagger has made of another",
+      [
+        {
+          ...workload("page-primary", "acme/page"),
+          metadata: {
+            name: "page-primary",
+            ownerReferences: [{ kind: "Canary", name: "page", uid: "1", controller: true }],
+          },
+        },
+        service("page-primary"),
+      ],
+    ],
     ["that Dapr calls", [workload("add", "acme/add", { annotations: { "dapr.io/app-port": "6000" } })]],
   ])("%s", async (_what, manifests) => {
     expect(await fateOf((manifests[0]!["metadata"] as { name: string }).name, manifests)).toBe("taken");
@@ -386,8 +505,53 @@ describe("what scales a workload now", () => {
       ],
       /ScaledObject 'jobs' by the trigger 'aws-sqs-queue'/,
     ],
+    [
+      "a ScaledObject with a query of what waits",
+      [
+        workload("jobs", "acme/jobs"),
+        service("jobs"),
+        {
+          kind: "ScaledObject",
+          metadata: { name: "jobs" },
+          spec: {
+            scaleTargetRef: { name: "jobs" },
+            triggers: [{ type: "prometheus", metadata: { query: 'sum(kafka_consumergroup_lag{job="x"})' } }],
+          },
+        },
+      ],
+      /ScaledObject 'jobs' by the trigger 'prometheus'/,
+    ],
+    [
+      "an HPA on what waits for each pod",
+      [
+        workload("jobs", "acme/jobs"),
+        service("jobs"),
+        hpa("jobs", [
+          {
+            type: "Pods",
+            pods: { metric: { name: "rabbitmq_queue_messages" }, target: { averageValue: "5" } },
+          },
+        ]),
+      ],
+      /HPA 'jobs-hpa' by pods metric rabbitmq_queue_messages at 5 a pod/,
+    ],
   ])("stays where it is %s", async (_what, manifests, reason) => {
     expect(await fateOf("jobs", manifests)).toMatch(reason);
+  });
+
+  it("is given up where it counts requests", async () => {
+    const trigger = { type: "prometheus", metadata: { query: 'rate(http_requests_total{job="page"}[1m])' } };
+    const { notes } = await write([
+      ...WEB,
+      workload("page", "acme/page"),
+      service("page"),
+      {
+        kind: "ScaledObject",
+        metadata: { name: "page" },
+        spec: { scaleTargetRef: { name: "page" }, triggers: [trigger] },
+      },
+    ]);
+    expect(notes.join("\n")).toMatch(/page has the ScaledObject 'page' already: .* in the place of its own/);
   });
 
   it("hands over its bounds and behaviour where it is an HPA on CPU, and is named with its metrics and its owner", async () => {
@@ -469,6 +633,69 @@ describe("the entry", () => {
     [
       "a Traefik IngressRoute",
       route("IngressRoute", { routes: [{ services: [{ name: "beta", port: 8080 }] }] }),
+    ],
+    [
+      "the route of a Traefik IngressRoute without a path",
+      route("IngressRoute", {
+        routes: [
+          { match: "Host(`shop`) && PathPrefix(`/api`)", services: [{ name: "alpha", port: 8080 }] },
+          { match: "Host(`shop`)", services: [{ name: "beta", port: 8080 }] },
+        ],
+      }),
+    ],
+    [
+      "the root of a Contour HTTPProxy",
+      route("HTTPProxy", {
+        routes: [
+          { conditions: [{ prefix: "/api" }], services: [{ name: "alpha", port: 8080 }] },
+          { services: [{ name: "beta", port: 8080 }] },
+        ],
+      }),
+    ],
+    [
+      "an ApisixRoute",
+      route("ApisixRoute", { http: [{ backends: [{ serviceName: "beta", servicePort: 8080 }] }] }),
+    ],
+    ["a TargetGroupBinding", route("TargetGroupBinding", { serviceRef: { name: "beta", port: 8080 } })],
+    [
+      "nginx' VirtualServer",
+      route("VirtualServer", {
+        upstreams: [
+          { name: "a", service: "alpha", port: 8080 },
+          { name: "b", service: "beta", port: 8080 },
+        ],
+        routes: [
+          { path: "/api", action: { pass: "a" } },
+          { path: "/", action: { pass: "b" } },
+        ],
+      }),
+    ],
+    [
+      "the only weighted part of an HTTPRoute",
+      route("HTTPRoute", {
+        rules: [
+          {
+            backendRefs: [
+              { name: "alpha", port: 8080, weight: 0 },
+              { name: "beta", port: 8080, weight: 100 },
+            ],
+          },
+        ],
+      }),
+    ],
+    [
+      "the only weighted part of a VirtualService",
+      route("VirtualService", {
+        gateways: ["gw"],
+        http: [
+          {
+            route: [
+              { destination: { host: "beta" }, weight: 100 },
+              { destination: { host: "gamma" }, weight: 0 },
+            ],
+          },
+        ],
+      }),
     ],
     ["a NodePort", { ...service("beta-open", 8080, { type: "NodePort", selector: { app: "beta" } }) }],
     [
@@ -638,6 +865,22 @@ describe("a VPA that init writes", () => {
       controlledValues: "RequestsAndLimits",
       maxAllowed: { cpu: "2", memory: "1Gi" },
     });
+  });
+});
+
+describe("a missing CPU request", () => {
+  const said = async (spec: object) =>
+    (
+      await write([
+        { ...WEB[0]!, spec: { template: { metadata: { labels: { app: "shop" } }, spec } } },
+        WEB[1]!,
+      ])
+    ).notes.filter((note) => note.includes("has no CPU request"));
+  const containers = [{ name: "main", image: "acme/shop:1" }];
+
+  it("is said, but for pods that state one for all their containers", async () => {
+    expect(await said({ containers })).toHaveLength(1);
+    expect(await said({ containers, resources: { requests: { cpu: "1" } } })).toEqual([]);
   });
 });
 

@@ -338,6 +338,43 @@ describe("tradewind init", () => {
     await expect(ofCluster(cache)).rejects.toThrow(/left out: cache/);
   });
 
+  it("asks for the entry where users reach a kind of which only the cluster knows", async () => {
+    const sets = {
+      group: "apps.example.org",
+      version: "v1",
+      plural: "clonesets",
+      kind: "CloneSet",
+      namespaced: true,
+    };
+    const withSet = (fake: FakeApiServer) => {
+      fake.install(sets);
+      fake.put(
+        RESOURCES.deployments,
+        deployment("cart", containers("cart", { name: "main", image: "shop/cart" })),
+      );
+      fake.put(sets, {
+        metadata: { name: "web", namespace: "shop", uid: "set-web" },
+        spec: {
+          template: { metadata: { labels: { app: "web" } }, spec: { containers: [{ name: "main" }] } },
+        },
+        scale: { spec: { replicas: 2 }, status: { replicas: 2, selector: "app=web" } },
+      });
+      for (const name of ["cart", "web"])
+        fake.put(RESOURCES.services, {
+          metadata: { name, namespace: "shop" },
+          spec: {
+            type: name === "web" ? "LoadBalancer" : "ClusterIP",
+            selector: { app: name },
+            ports: [{ port: 80 }],
+          },
+        });
+    };
+    await expect(ofCluster(withSet)).rejects.toMatchObject({
+      message: expect.stringMatching(/--entry: cart/) as unknown,
+      notes: ["left out: web: Tradewind does not read the kind CloneSet, though users reach it"],
+    });
+  });
+
   it("does with what somebody without all rights may read", async () => {
     const fake = await FakeApiServer.start();
     shop(fake);

@@ -1,4 +1,7 @@
-import { describe, expect, it } from "vitest";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { readManifests } from "@tradewind/kubernetes/init/read-manifests.ts";
 
 const read = async (text: string) => readManifests(["-"], "shop", async () => text);
@@ -101,4 +104,68 @@ spec:
     const { notes } = await read(deploymentYaml("web").replace("name: web", "name: web\n  namespace: bank"));
     expect(notes).toEqual(["1 workload of namespace 'bank' is passed over: --namespace bank looks there"]);
   });
+
+  it.each([
+    ["printed at length", (all: readonly object[]) => all.map((each) => JSON.stringify(each, null, 2))],
+    ["a line each", (all: readonly object[]) => all.map((each) => JSON.stringify(each))],
+  ])("reads JSON objects one after the other, %s", async (_how, print) => {
+    const objects = ["web", "cart"].map((name) => ({
+      kind: "Deployment",
+      metadata: { name, annotations: { text: "{\n}\n{" } },
+      spec: { template: { spec: { containers: [] } } },
+    }));
+    const { found, notes } = await read(`${print(objects).join("\n")}\n`);
+    expect(notes).toEqual([]);
+    expect(found.workloads.map(({ name }) => name)).toEqual(["web", "cart"]);
+  });
+
+  it("passes over what a Deployment has made, as kubectl get all shows it", async () => {
+    const ownerReferences = [{ kind: "Deployment", name: "web", uid: "1", controller: true }];
+    const template = { spec: { containers: [] } };
+    const { found } = await read(
+      JSON.stringify({
+        kind: "List",
+        items: [
+          { kind: "ReplicaSet", metadata: { name: "web-5d", ownerReferences }, spec: { template } },
+          { kind: "ReplicaSet", metadata: { name: "alone" }, spec: { template } },
+        ],
+      }),
+    );
+    expect(found.passedOver.map(({ name }) => name)).toEqual(["alone"]);
+  });
+
+  it.each(["kustomization.yaml", "kustomization.yml", "Kustomization"])(
+    "leaves what %s merges into other objects out, and says how to put them together",
+    async (name) => {
+      const folder = await mkdtemp(join(tmpdir(), "tradewind-init-"));
+      onTestFinished(async () => rm(folder, { recursive: true, force: true }));
+      const overlay = `resources: [../../base]
+patches: [{ path: more.yaml }, { patch: "- op: remove", target: { kind: Service } }]
+patchesStrategicMerge: [./image.yaml]
+`;
+      const patch = `apiVersion: apps/v1
+kind: Deployment
+metadata: { name: web }
+spec: { replicas: 9, template: { spec: { containers: [{ name: main }] } } }
+`;
+      const files = {
+        "base/web.yaml": deploymentYaml("web"),
+        [`base/${name}`]: "resources: [web.yaml]\n",
+        [`overlays/prod/${name}`]: overlay,
+        "overlays/prod/more.yaml": patch,
+        "overlays/prod/image.yaml": patch,
+      };
+      for (const [path, text] of Object.entries(files)) {
+        await mkdir(dirname(join(folder, path)), { recursive: true });
+        await writeFile(join(folder, path), text);
+      }
+      const { found, notes } = await readManifests([folder], "shop", async () => "");
+      expect(found.workloads).toMatchObject([{ replicasWanted: 2, templates: [{ image: "shop/main:1" }] }]);
+      const prod = join(folder, "overlays/prod");
+      expect(notes).toEqual([
+        expect.stringContaining(`kubectl kustomize ${join(folder, "base")}`),
+        expect.stringContaining(`kubectl kustomize ${prod}`),
+      ]);
+    },
+  );
 });

@@ -187,6 +187,22 @@ describe("nodes that are not for the application", () => {
   });
 });
 
+describe("nodes of Windows, tainted or not", () => {
+  const nodes = [node("n1", "2"), node("win", "8", { labels: { "kubernetes.io/os": "windows" } })];
+  const term = { matchExpressions: [{ key: "kubernetes.io/os", operator: "In", values: ["windows"] }] };
+  const required = { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [term] } };
+
+  it.each<[string, object, string[]]>([
+    ["are not for pods that say nothing of it", {}, ["n1"]],
+    ["are for pods that select it", { nodeSelector: { "kubernetes.io/os": "windows" } }, ["win"]],
+    ["are for pods whose affinity asks for it", { affinity: { nodeAffinity: required } }, ["win"]],
+    ["are for pods that say they are for it", { os: { name: "windows" } }, ["n1", "win"]],
+  ])("%s", (_what, spec, expected) => {
+    const own = [pod("web-0", { nodeName: undefined, ...spec }, { owner: "web" })];
+    expect(nodesFor(listOf(nodes, [], { own }), "shop").map(({ name }) => name)).toEqual(expected);
+  });
+});
+
 describe("what pods of a namespace may request together", () => {
   it("is all the CPU of nodes that they have to themselves", () => {
     expect(totalOf(listOf([node("n1", "2"), node("n2", "4")]))).toBe(6);

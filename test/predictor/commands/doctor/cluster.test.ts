@@ -34,7 +34,7 @@ async function cluster(grants: readonly Grant[]) {
     (await examine(DoctorOptions.parse({ kubeconfig, ...options }), Date.now())).map(
       ({ level, message, remedy }) => `${level}: ${message}${remedy === undefined ? "" : ` -> ${remedy}`}`,
     );
-  return { fake, look };
+  return { fake, folder, look };
 }
 
 const ALL: readonly Grant[] = [
@@ -163,6 +163,23 @@ describe("doctor in a cluster", () => {
     expect(await last()).toMatch(/^problem: .*objective/);
     fake.uninstall(RESOURCES.applications);
     expect(await last()).toMatch(/^problem: the cluster does not know this kind -> .*crds/);
+  });
+
+  it("names workloads of kinds that the cluster does not have, of an application in a file too", async () => {
+    const { fake, folder, look } = await cluster(ALL);
+    const spec = {
+      entry: "web",
+      objective: { milliseconds: 100 },
+      services: [{ name: "pay", workload: { kind: "Deploymnet", name: "pay" } }],
+    };
+    fake.put(RESOURCES.applications, { metadata: { name: "hotel", namespace: "shop" }, spec });
+    const file = join(folder, "app.json");
+    await writeFile(file, JSON.stringify({ name: "hotel", namespace: "shop", ...spec }));
+    const problem: unknown = expect.stringMatching(
+      /^problem: service 'pay': the cluster has no kind 'Deploymnet'/,
+    );
+    expect(await look({ config: "crd:shop/hotel", workloads: "kubernetes" })).toContainEqual(problem);
+    expect(await look({ config: file, workloads: "kubernetes:shop" })).toContainEqual(problem);
   });
 
   it("says that the API server cannot be reached", async () => {
