@@ -285,20 +285,22 @@ const PLACES: readonly (readonly [
   ["environment-of-old", { "deployment.environment": "prod" }, { "deployment.environment": "qa" }, true],
 ];
 
-const placeCases: readonly RequestCase[] = PLACES.map(([kind, ours, theirs, isLost]) => ({
-  name: `place-${kind}`,
-  ...(isLost && { isLost }),
-  make: (world) => {
-    world.every(20, (trace) => {
-      const page = trace.user("web", "GET /", 60, of(ours));
-      page.ask("search", "GET /search", 5, 40, of(ours)).ask("store", "GET /item", 5, 20, of(ours));
-    });
-    world.every(25, (trace) => {
-      const page = trace.span("server", "web", "GET /", 700, of(theirs));
-      page.own("client", "GET", 5, 600).span("server", "search", "GET /search", 1, 500, of(theirs));
-    });
-  },
-}));
+const placeCases: readonly RequestCase[] = PLACES.map(([kind, ours, theirs, isLost]) => {
+  const place: RequestCase = {
+    name: `place-${kind}`,
+    make: (world) => {
+      world.every(20, (trace) => {
+        const page = trace.user("web", "GET /", 60, of(ours));
+        page.ask("search", "GET /search", 5, 40, of(ours)).ask("store", "GET /item", 5, 20, of(ours));
+      });
+      world.every(25, (trace) => {
+        const page = trace.span("server", "web", "GET /", 700, of(theirs));
+        page.own("client", "GET", 5, 600).span("server", "search", "GET /search", 1, 500, of(theirs));
+      });
+    },
+  };
+  return isLost === true ? Object.assign(place, { isLost }) : place;
+});
 
 const environmentByPods: RequestCase = {
   name: "place-environment-told-apart-by-pods",
