@@ -11,6 +11,7 @@ import type { Benchmark, BenchmarkOptions } from "../benchmark.ts";
 import { ARRIVAL } from "./cases/arrival.ts";
 import { CALLS } from "./cases/calls.ts";
 import type { RequestCase } from "./cases/case.ts";
+import { CONVENTIONS } from "./cases/conventions.ts";
 import { EDGES } from "./cases/edges.ts";
 import { MESSAGING } from "./cases/messaging.ts";
 import { METRICS } from "./cases/metrics.ts";
@@ -32,7 +33,7 @@ export const benchmark: Benchmark = {
   run,
 };
 
-const CASES = [...CALLS, ...EDGES, ...MESSAGING, ...PROXIES, ...ARRIVAL, ...METRICS];
+const CASES = [...CALLS, ...EDGES, ...MESSAGING, ...PROXIES, ...CONVENTIONS, ...ARRIVAL, ...METRICS];
 const START_MS = 1_800_000_000_000;
 const WINDOWS = 9;
 const HEALTHY_WINDOWS = 1_050;

@@ -12,7 +12,7 @@ const MAX_POD_NAME = 253;
 const UNKNOWN = -3;
 /** In the place of a number: the name is no name of a service. */
 export const INVALID = -2;
-/** In the place of a number: the spans are of another namespace or cluster. */
+/** In the place of a number: the spans are of another namespace, cluster or environment. */
 export const FOREIGN = -4;
 
 /** The numbers of the services and pods that one batch names, each looked up once, when the first span of it is taken. */

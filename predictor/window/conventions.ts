@@ -1,6 +1,16 @@
 import { DERIVED_KIND, SPAN_KIND } from "./span.ts";
 import type { SpanRecord } from "./span.ts";
 
+/** Of functions: what called one. It is read of every request without a caller. */
+export const TRIGGER_KEY = "faas.trigger";
+
+/** Content types of answers that go on. */
+const STREAMED_TYPES = [
+  "text/event-stream",
+  "application/x-ndjson",
+  "application/stream+json",
+  "multipart/x-mixed-replace",
+];
 const RECEIVING = [
   { key: "messaging.operation.type", begins: ["receive"] },
   { key: "messaging.operation.name", begins: ["receive", "poll"] },
@@ -17,17 +27,24 @@ const CONVENTIONS: readonly Convention[] = [
   ...RECEIVING.map((said) => Object.assign({ kind: SPAN_KIND.client, is: DERIVED_KIND.receive }, said)),
   ...(
     [
-      ["http.response.header.content-type", ["text/event-stream"]],
-      ["http.response.header.content_type", ["text/event-stream"]],
+      ["http.response.header.content-type", STREAMED_TYPES],
+      ["http.response.header.content_type", STREAMED_TYPES],
       ["http.request.header.accept", ["text/event-stream"]],
       ["http.request.header.upgrade", ["websocket", "WebSocket"]],
       ["http.response.status_code", ["101"]],
       ["http.status_code", ["101"]],
       ["url.scheme", ["ws"]],
       ["http.scheme", ["ws"]],
+      ["http.url", ["ws:", "wss:"]],
+      ["url.full", ["ws:", "wss:"]],
+      ["http.request.method", ["CONNECT"]],
+      ["http.method", ["CONNECT"]],
+      ["graphql.operation.type", ["subscription"]],
       ["network.protocol.name", ["websocket", "ws"]],
     ] as const
   ).map(([key, begins]) => ({ kind: SPAN_KIND.server, is: DERIVED_KIND.stream, key, begins })),
+  { kind: SPAN_KIND.server, is: SPAN_KIND.internal, key: TRIGGER_KEY, begins: ["timer"] },
+  { kind: SPAN_KIND.server, is: SPAN_KIND.consumer, key: TRIGGER_KEY, begins: ["pubsub", "datasource"] },
 ];
 
 interface Convention {

@@ -11,7 +11,7 @@
  * - `service-limit` the span of a new service without a workload, beyond `maxServices`
  * - `trace-too-large` beyond twice `maxSpansPerTrace`
  * - `late` its trace was evaluated already, and it is no request, or one that was counted
- * - `no-application` of another namespace or cluster, or of a service that none of several applications has
+ * - `no-application` of another namespace, cluster or environment, or of a service that none of several applications has
  *
  * Left out when its trace is evaluated:
  * - `duplicate` another span of the trace has the same id and is no other side of the same call

@@ -13,6 +13,8 @@ export class Entries {
   private readonly names: NameTable;
   private numbers: readonly number[] = [];
   private readonly reached = new Set<number>();
+  /** Entries that answered SERVER spans: what they do for a queue no user waits for. */
+  private readonly asked = new Set<number>();
   private fromInside = 0;
   private fromOutside = 0;
 
@@ -34,6 +36,15 @@ export class Entries {
 
   isInside(service: number): boolean {
     return this.has(service) || this.reached.has(service);
+  }
+
+  noteAsked(service: number): void {
+    if (this.has(service)) this.asked.add(service);
+  }
+
+  /** Whether a message is no flow of the entry, as users ask it otherwise. */
+  isAskedOtherwise(service: number): boolean {
+    return this.asked.has(service);
   }
 
   /** Notes who called an entry. */
@@ -62,6 +73,7 @@ export class Entries {
   /** Forgets a service whose number is given to another one. */
   forget(service: number): void {
     this.reached.delete(service);
+    this.asked.delete(service);
     this.numbers = this.numbers.filter((number) => number !== service);
     this.isComplete = false;
   }

@@ -1,24 +1,10 @@
-import { GRPC_PROBE_PATH } from "@tradewind/core/contract/workload.ts";
 import { SPAN_KIND } from "./span.ts";
 import type { SpanBatch } from "./span.ts";
-import { USER_AGENT } from "./user-agent.ts";
+import { HEALTH_PATHS, USER_AGENT } from "./user-agent.ts";
 
 /** The paths that a service's workloads declare for their probes, by service; undefined while workloads are not known. */
 export type ProbePaths = () => ReadonlyMap<string, readonly string[]> | undefined;
 
-/** Paths by which health is asked for wherever they are, and by nobody else. */
-export const HEALTH_PATHS: readonly string[] = [
-  "/healthz",
-  "/livez",
-  "/readyz",
-  "/actuator/health",
-  "/actuator/health/liveness",
-  "/actuator/health/readiness",
-  "/-/healthy",
-  "/-/ready",
-  GRPC_PROBE_PATH,
-  GRPC_PROBE_PATH.replace("Check", "Watch"),
-];
 /** Users ask for it, too. */
 const ROOT_PATH = "/";
 /** Time until paths that are not known are asked for again. */
@@ -61,7 +47,8 @@ export class Probes {
     }
     const name = batch.names[span] ?? "";
     const isDeclared = userAgent === USER_AGENT.unknown && this.names.get(service)?.has(name) === true;
-    if (!isDeclared && (userAgent === USER_AGENT.browser || !HEALTH_NAMES.has(name))) return false;
+    const isHealth = userAgent === USER_AGENT.health || HEALTH_NAMES.has(name);
+    if (!isDeclared && (userAgent === USER_AGENT.browser || !isHealth)) return false;
     batch.userAgent[span] = USER_AGENT.checker;
     this.counts.path += 1;
     return true;
@@ -71,7 +58,7 @@ export class Probes {
 /** How instrumentations name the span of a probe: by path, by method and path, and gRPC by service and method. */
 function spanNames(path: string): string[] {
   if (path === ROOT_PATH) return [];
-  return path.startsWith("/grpc.") ? [path, path.slice(1)] : [path, `GET ${path}`];
+  return path.startsWith("/grpc.") ? [path, path.slice(1)] : [path, `GET ${path}`, `HEAD ${path}`];
 }
 
 const HEALTH_NAMES: ReadonlySet<string> = new Set(HEALTH_PATHS.flatMap(spanNames));

@@ -5,11 +5,12 @@ import { DERIVED_KIND, SPAN_KIND } from "./span.ts";
  *
  * | the span                                                                            | is       | and so                                              |
  * | ----------------------------------------------------------------------------------- | -------- | --------------------------------------------------- |
- * | names another namespace, or another cluster                                         | foreign  | refused as `no-application`                         |
+ * | names another namespace, cluster or environment                                      | foreign  | refused as `no-application`                         |
  * | begins a trace as a probe of the kubelet                                            | probe    | nobody's, with all that it leads to                 |
  * | SERVER of a stream: by its attributes, or an operation that always lasts 20 s, or   | stream   | no request, no latency; its calls count             |
  * | what such a stream calls for as long                                                |          |                                                     |
- * | CONSUMER that receives, not below a request of its service                          | wait     | nobody's; what hangs below it begins anew           |
+ * | CONSUMER that receives, without a parent                                            | wait     | nobody's; what hangs below it begins anew           |
+ * | CONSUMER that receives, below another service's span: it has the message already    | work     | as a CLIENT span without a parent                   |
  * | CONSUMER, but for those that receive                                                | request  | nobody waits for it                                 |
  * | of another service than its parent                                                  | request  | its parent waits for it, unless that is a PRODUCER  |
  * | SERVER below its own service that begins after its parent's request is over         | request  | begins anew: a context that leaked                  |
@@ -61,7 +62,7 @@ export const isCall = (kind: number): boolean => kind === SPAN_KIND.client || ki
 
 /** Whether a span that begins a trace is work of its service, rather than a request that somebody made. */
 export const isWork = (kind: number): boolean =>
-  kind === SPAN_KIND.internal || kind === SPAN_KIND.producer || isCall(kind);
+  kind === SPAN_KIND.internal || kind === SPAN_KIND.producer || kind === DERIVED_KIND.receive || isCall(kind);
 
 /** Stands for a service's work where its requests have the service's number: negative, and its own inverse. */
 export const apart = (service: number): number => ~service;
@@ -71,7 +72,7 @@ export const isRequestKind = (kind: number): boolean => isServer(kind) || kind =
 
 /** A span without a parent, or (`isLost`) with one that did not arrive. */
 export function classOfTop(kind: number, isLost: boolean): SpanClass {
-  if (kind === DERIVED_KIND.receive) return SPAN_CLASS.wait;
+  if (kind === DERIVED_KIND.receive) return isLost ? SPAN_CLASS.anew : SPAN_CLASS.wait;
   if (!isLost || isRequestKind(kind)) return SPAN_CLASS.request;
   return isCall(kind) ? SPAN_CLASS.call : SPAN_CLASS.inner;
 }
@@ -102,7 +103,7 @@ export function classOfOwnServer({
 
 /** A span below another one, but for SERVER spans below their own service. */
 export function classBelow(kind: number, parentKind: number, isSameService: boolean): SpanClass {
-  if (kind === DERIVED_KIND.receive) return isSameService ? SPAN_CLASS.call : SPAN_CLASS.wait;
+  if (kind === DERIVED_KIND.receive) return isSameService ? SPAN_CLASS.call : SPAN_CLASS.anew;
   if (kind === SPAN_KIND.consumer) return SPAN_CLASS.unawaited;
   if (!isSameService) return parentKind === SPAN_KIND.producer ? SPAN_CLASS.unawaited : SPAN_CLASS.request;
   return isCall(kind) ? SPAN_CLASS.call : SPAN_CLASS.inner;

@@ -1,12 +1,10 @@
 import { meshlessName } from "./mesh-name.ts";
+import { Places } from "./places.ts";
 import { DERIVED_KIND, SPAN_KIND } from "./span.ts";
 import type { SpanResource } from "./span.ts";
 
 /** Processes and names that are remembered. */
 const MOST_REMEMBERED = 20_000;
-/** Clusters that are told apart, and pods of each. */
-const MOST_CLUSTERS = 16;
-const MOST_PODS = 1_000;
 /** Time until services that are not known are asked for again. */
 const RETRY_MS = 1_000;
 
@@ -21,6 +19,8 @@ export interface OwnersOptions {
   readonly pods: () => Iterable<readonly [string, string]>;
   /** `k8s.cluster.name` of the application; undefined where nobody said it. */
   readonly cluster: string | undefined;
+  /** `deployment.environment.name` of the application; undefined where nobody said it. */
+  readonly environment: string | undefined;
   /** Time between two looks at what is known. */
   readonly refreshMs: number;
 }
@@ -31,7 +31,7 @@ export const OWNERSHIP = {
   own: 0,
   /** Of the service whose process made them, under a name of their own. */
   library: 1,
-  /** Of another namespace or cluster. */
+  /** Of another namespace, cluster or environment. */
   foreign: 2,
 } as const;
 
@@ -45,18 +45,22 @@ export class ServiceOwners {
   private pods: ReadonlyMap<string, string> = new Map();
   /** Services by the instances that named them; `SHARED` where several did. */
   private readonly processes = new Map<string, string>();
-  /** Pods of the application's workloads by the cluster that their spans name. */
-  private readonly clusters = new Map<string, Set<string>>();
+  private readonly clusters: Places;
+  private readonly environments: Places;
   private readMs = -Infinity;
 
   constructor(options: OwnersOptions) {
     this.options = options;
+    this.clusters = new Places(options.cluster);
+    this.environments = new Places(options.environment);
   }
 
   refresh(nowMs: number): void {
     const { known, pods, refreshMs } = this.options;
     if (Math.abs(nowMs - this.readMs) < (this.pods.size > 0 ? refreshMs : RETRY_MS)) return;
     this.readMs = nowMs;
+    this.clusters.refresh(nowMs);
+    this.environments.refresh(nowMs);
     this.known = new Set(known());
     this.pods = new Map(pods());
   }
@@ -70,13 +74,13 @@ export class ServiceOwners {
   resolve(resource: SpanResource): number {
     const { namespace, service } = resource;
     if (namespace !== undefined && namespace !== this.options.namespace) return OWNERSHIP.foreign;
-    if (resource.cluster !== undefined && this.isOtherCluster(resource, resource.cluster))
-      return OWNERSHIP.foreign;
+    if (this.isElsewhere(resource)) return OWNERSHIP.foreign;
     if (this.known.size === 0) return OWNERSHIP.own;
     const owner = this.known.has(service) ? service : this.withoutNamespace(service);
     if (owner !== undefined) {
       if (owner !== service) resource.owner = owner;
       this.noteProcess(resource, owner);
+      this.notePod(resource);
       return OWNERSHIP.own;
     }
     const maker = this.makerOf(resource);
@@ -86,16 +90,26 @@ export class ServiceOwners {
   }
 
   /** What cannot be told apart for lack of a setting, in words. */
-  doubt(): string | undefined {
-    if (this.options.cluster !== undefined || this.clusters.size < 2 || this.ownCluster() !== undefined)
-      return undefined;
-    const names = [...this.clusters.keys()].join(" and ");
-    return `spans come from the clusters ${names}: set sources.otlp.cluster to the one of this application`;
+  doubts(): readonly string[] {
+    return (["cluster", "environment"] as const).flatMap((kind) => {
+      const names = this[`${kind}s`].doubtful().join(" and ");
+      return names === ""
+        ? []
+        : [`spans come from the ${kind}s ${names}: set sources.otlp.${kind} to the one of this application`];
+    });
   }
 
   private withoutNamespace(service: string): string | undefined {
     const name = meshlessName(service, this.options.namespace);
     return this.known.has(name) ? name : undefined;
+  }
+
+  /** In a pod the host's name is the pod's. */
+  private notePod(resource: SpanResource): void {
+    const { host } = resource;
+    if (resource.isPod === true || host === undefined || !this.pods.has(host)) return;
+    resource.instance = host;
+    resource.isPod = true;
   }
 
   private makerOf(resource: SpanResource): string | undefined {
@@ -116,25 +130,12 @@ export class ServiceOwners {
     this.processes.set(instance, known === undefined ? service : SHARED);
   }
 
-  private isOtherCluster({ host, instance }: SpanResource, cluster: string): boolean {
-    if (this.options.cluster !== undefined) return cluster !== this.options.cluster;
-    let pods = this.clusters.get(cluster);
-    if (pods === undefined && this.clusters.size < MOST_CLUSTERS) {
-      pods = new Set();
-      this.clusters.set(cluster, pods);
-    }
-    for (const name of [instance, host])
-      if (name !== undefined && this.pods.has(name) && pods !== undefined && pods.size < MOST_PODS)
-        pods.add(name);
-    const own = this.ownCluster();
-    return own !== undefined && own !== cluster;
-  }
-
-  /** The cluster whose spans name more of the application's pods than those of any other; undefined while none does. */
-  private ownCluster(): string | undefined {
-    const [first, second] = [...this.clusters].sort(([, a], [, b]) => b.size - a.size);
-    if (first === undefined || first[1].size === (second?.[1].size ?? 0)) return undefined;
-    return first[0];
+  private isElsewhere(resource: SpanResource): boolean {
+    const { cluster, environment, host, instance, service } = resource;
+    if (cluster === undefined && environment === undefined) return false;
+    const named = [instance ?? "", host ?? ""].filter((name) => this.pods.has(name));
+    if (cluster !== undefined && this.clusters.isOther(cluster, service, named)) return true;
+    return environment !== undefined && this.environments.isOther(environment, service, named);
   }
 }
 

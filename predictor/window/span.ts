@@ -43,6 +43,8 @@ export interface SpanResource {
   namespace?: string | undefined;
   /** `k8s.cluster.name`; absent when the sender did not say. */
   cluster?: string | undefined;
+  /** `deployment.environment.name`, before it `deployment.environment`; absent when the sender did not say. */
+  environment?: string | undefined;
 }
 
 /** The service that spans of a resource count for. */

@@ -13,7 +13,7 @@ import type { PendingIntervals } from "./pending-intervals.ts";
 import { CALL, COUNTED, NO_STAGE, NONE, STEPS } from "./span-arena.ts";
 import type { SpanArena } from "./span-arena.ts";
 import { apart, isCall, isServer, isWork, podNumber } from "./request-model.ts";
-import { DERIVED_KIND } from "./span.ts";
+import { DERIVED_KIND, SPAN_KIND } from "./span.ts";
 import type { AsideClass, AsideTally } from "./set-aside.ts";
 import type { Streams } from "./streams.ts";
 import type { OpenTrace } from "./trace-table.ts";
@@ -291,10 +291,17 @@ export class TraceEvaluation {
   private beginsFlow(span: number): boolean {
     const { arena, entries } = this.target;
     const { parent, slot } = this.tree;
-    if (parent[span] === ROOT) return true;
+    if (parent[span] === ROOT) return !this.isJobOfEntry(span);
     if (!entries.has(this.serviceOf(span)) || !isServer(arena.kind(slot[span] ?? 0))) return false;
     if (parent[span] === LOST) return !entries.areCallersInside;
     return !this.isCalledFromInside(span);
+  }
+
+  /** A message that an entry handles in a trace of its own, where users ask it otherwise. */
+  private isJobOfEntry(span: number): boolean {
+    const slot = this.tree.slot[span] ?? 0;
+    const { arena, entries } = this.target;
+    return arena.kind(slot) === SPAN_KIND.consumer && entries.isAskedOtherwise(arena.service(slot));
   }
 
   /** Whether one of the requests above it is of a service inside of the application. */
@@ -313,6 +320,7 @@ export class TraceEvaluation {
     const { tree, target } = this;
     const { arena } = target;
     const slot = tree.slot[span] ?? 0;
+    if (isServer(arena.kind(slot))) target.entries.noteAsked(arena.service(slot));
     if (arena.counted(slot) !== COUNTED.nothing || !this.beginsFlow(span) || this.isStream(span)) return;
     arena.setCounted(slot, COUNTED.beginning);
     const service = arena.service(slot);

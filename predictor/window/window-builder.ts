@@ -36,8 +36,10 @@ export interface WindowBuilderOptions extends Partial<WindowLimits> {
   readonly windowSeconds: number;
   /** Namespace of the application: spans that name another one are refused. */
   readonly namespace: string;
-  /** `k8s.cluster.name` of the application; absent: that whose spans name its pods. */
+  /** `k8s.cluster.name` of the application; absent: those whose spans name its pods. */
   readonly cluster?: string | undefined;
+  /** `deployment.environment.name` of the application; absent: those whose spans name its pods. */
+  readonly environment?: string | undefined;
   /** Services that users call; absent: flows begin where traces do. */
   readonly entries?: () => Iterable<string>;
   /** Names and uids of pods with the services of their workloads. */
@@ -141,7 +143,7 @@ export class WindowBuilder {
 
   constructor(options: WindowBuilderOptions) {
     const { windowSeconds, namespace, hashSeed, knownServices, probePaths, ...rest } = options;
-    const { cluster, entries, pods, routes, ...limits } = rest;
+    const { cluster, entries, environment, pods, routes, ...limits } = rest;
     this.limits = { ...DEFAULT_WINDOW_LIMITS, ...limits };
     this.waitSeconds = this.limits.traceGraceSeconds;
     this.windowSeconds = windowSeconds;
@@ -162,7 +164,14 @@ export class WindowBuilder {
     this.names = this.nameRoom(knownServices ?? (() => []));
     const known = knownServices ?? (() => []);
     const refreshMs = 1e3 * windowSeconds;
-    this.owners = new ServiceOwners({ namespace, cluster, known, pods: pods ?? (() => []), refreshMs });
+    this.owners = new ServiceOwners({
+      namespace,
+      cluster,
+      environment,
+      known,
+      pods: pods ?? (() => []),
+      refreshMs,
+    });
     this.batchServices = new BatchServices(this.names, this.owners);
     this.entries = new Entries(entries ?? (() => []), this.names.services);
     this.streams = new Streams(routes ?? (() => undefined), this.limits.maxFlows);
@@ -325,8 +334,7 @@ export class WindowBuilder {
 
   /** What is not known for lack of a setting, in words. */
   doubts(): readonly string[] {
-    const doubt = this.owners.doubt();
-    return doubt === undefined ? [] : [doubt];
+    return this.owners.doubts();
   }
 
   private isOurs(service: number): boolean {
@@ -412,7 +420,8 @@ export class WindowBuilder {
     if (trace.spans >= this.limits.maxSpansPerTrace) {
       if (trace.spans >= trace.relieveAt) this.relieve(trace, nowMs);
       if (!isRoot && this.fold(trace, batch, index, startNs)) return undefined;
-      if (trace.spans >= 2 * this.limits.maxSpansPerTrace)
+      const isRequest = isRoot || isRequestKind(batch.kind[index] ?? 0);
+      if (trace.spans >= (isRequest ? 4 : 2) * this.limits.maxSpansPerTrace)
         return this.refuse(batch, index, "trace-too-large", nowMs);
     }
     this.weights.weigh(batch, index, service, nowMs);

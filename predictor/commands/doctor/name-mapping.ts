@@ -1,3 +1,4 @@
+import { meshlessName } from "../../window/mesh-name.ts";
 /** A workload as far as its name is compared with those in spans. */
 export interface NamedWorkload {
   readonly namespace: string;
@@ -56,10 +57,7 @@ function only<Value>(values: readonly Value[]): Value | undefined {
 function coreOf(name: string, namespace: string): string {
   const lower = name.toLowerCase().slice(0, 200);
   const place = namespace.toLowerCase();
-  const bare = [`.${place}.svc.cluster.local`, `.${place}.svc`, `.${place}`].reduce(
-    (text, ending) => (text.endsWith(ending) ? text.slice(0, -ending.length) : text),
-    lower.startsWith(`${place}/`) ? lower.slice(place.length + 1) : lower,
-  );
+  const bare = meshlessName(lower.startsWith(`${place}/`) ? lower.slice(place.length + 1) : lower, place);
   const plain = bare.replace(/[^\p{L}\p{N}]/gu, "");
   const ending = ENDINGS.find((each) => plain.endsWith(each) && plain.length > each.length);
   return ending === undefined ? plain : plain.slice(0, -ending.length);

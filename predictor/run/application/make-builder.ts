@@ -17,13 +17,14 @@ export function makeBuilder(
   { application, current, workloads }: OwnParts,
 ): WindowBuilder {
   const { windowSeconds, graceSeconds, maxGraceSeconds } = options;
-  const { assumedSamplingRatio, cluster, maxSpanWeight } = sections.sources.otlp;
+  const { assumedSamplingRatio, cluster, environment, maxSpanWeight } = sections.sources.otlp;
   const pulled = traceOptions(sections.sources).length > 0;
   const share = several ? SHARE_OF_SEVERAL : 1;
   return new WindowBuilder({
     windowSeconds,
     namespace: application.namespace,
     cluster,
+    environment,
     entries: () => current()?.entries ?? [],
     pods: () => podsOf(workloads()),
     traceGraceSeconds: graceSeconds,

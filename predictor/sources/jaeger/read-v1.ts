@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { SpanRecord, SpanResource } from "../../window/span.ts";
 import { conventionalKind } from "../../window/conventions.ts";
-import { USER_AGENT_KEYS } from "../../window/user-agent.ts";
+import { ASKING_KEYS, tellingAgent } from "../../window/user-agent.ts";
 import { ResourceReader } from "../otlp/resource-attributes.ts";
 import { hexId } from "../otlp/ids.ts";
 import { spanKind } from "../otlp/span-kind.ts";
@@ -80,7 +80,7 @@ function readSpan(value: unknown, resources: ReadonlyMap<string, SpanResource>):
   const error = tag(tags, "error");
   const parentId = parentOf(references ?? [], traceId) ?? hexId(parentSpanID, 8);
   const durationMs = duration / 1_000;
-  const userAgent = USER_AGENT_KEYS.map((key) => tag(tags, key)).find((text) => typeof text === "string");
+  const userAgent = tellingAgent(ASKING_KEYS.map((key) => tag(tags, key)));
   return {
     traceId,
     spanId,

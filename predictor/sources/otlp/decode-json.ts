@@ -4,12 +4,13 @@ import { printable } from "@tradewind/core/values/printable.ts";
 import {
   CONVENTION_VALUE_BYTES,
   MAX_CONVENTION_KEY_BYTES,
+  TRIGGER_KEY,
   mayBeTold,
   toldKind,
 } from "../../window/conventions.ts";
 import { isZero, sentKind, SPAN_KIND } from "../../window/span.ts";
 import type { SpanBatch, SpanResource } from "../../window/span.ts";
-import { USER_AGENT, isUserAgentKey, userAgentOf } from "../../window/user-agent.ts";
+import { USER_AGENT, isAskingKey, userAgentOf } from "../../window/user-agent.ts";
 import { JsonScanner, MAX_NUMBER_BYTES } from "./json-scanner.ts";
 import { DEFAULT_RECEIVER_LIMITS } from "./limits.ts";
 import { BYTES_PER_PAUSE, PartCount } from "./part-count.ts";
@@ -291,8 +292,8 @@ export class JsonDecoder {
         else if (field === "value") value = this.readPlainValue();
         else json.skip();
       }
-      if (isUserAgentKey(key)) this.userAgent = userAgentOf(value) || this.userAgent;
-      else if (this.mayBeTold(epochMs)) this.kind = toldKind(this.kind, key, value);
+      if (isAskingKey(key)) this.userAgent = Math.max(this.userAgent, userAgentOf(value));
+      else if (key === TRIGGER_KEY || this.mayBeTold(epochMs)) this.kind = toldKind(this.kind, key, value);
     }
   }
 

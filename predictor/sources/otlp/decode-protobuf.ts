@@ -2,6 +2,7 @@ import { TradewindError, describeError } from "@tradewind/core/values/errors.ts"
 import {
   CONVENTION_VALUE_BYTES,
   MAX_CONVENTION_KEY_BYTES,
+  TRIGGER_KEY,
   mayBeTold,
   toldKind,
 } from "../../window/conventions.ts";
@@ -10,8 +11,8 @@ import type { SpanBatch, SpanResource } from "../../window/span.ts";
 import {
   USER_AGENT,
   USER_AGENT_BYTES,
-  USER_AGENT_KEYS,
-  isUserAgentKey,
+  ASKING_KEYS,
+  isAskingKey,
   userAgentOf,
 } from "../../window/user-agent.ts";
 import { ByteStrings } from "./byte-strings.ts";
@@ -317,7 +318,7 @@ export class ProtobufDecoder {
         this.count.skipped();
         const value = this.readPlainValue();
         reader.leave(attribute);
-        if (isUserAgentKey(key)) this.userAgent = userAgentOf(value) || this.userAgent;
+        if (isAskingKey(key)) this.userAgent = Math.max(this.userAgent, userAgentOf(value));
         else this.kind = toldKind(this.kind, key, value);
       } else {
         reader.skipField(field);
@@ -367,19 +368,19 @@ export class ProtobufDecoder {
     return first;
   }
 
-  /** Reads who asked; other attributes are passed over. */
+  /** Reads who or what asked; other attributes are passed over. */
   private readSpanAttribute(): void {
     const { reader } = this;
     this.count.skipped();
     const end = reader.endOfBytes();
-    const keyBytes = userAgentKeyBytes(reader.buf, reader.pos, end);
-    if (keyBytes === 0) {
+    const key = rootKeyAt(reader.buf, reader.pos, end);
+    if (key === undefined) {
       reader.pos = end;
       return;
     }
     const outer = reader.len;
     reader.len = end;
-    reader.pos += keyBytes;
+    reader.pos += key.prefix.length;
     while (reader.pos < reader.len) {
       const field = reader.uint32();
       if (field !== KEY_VALUE_VALUE) {
@@ -388,7 +389,9 @@ export class ProtobufDecoder {
       }
       this.count.skipped();
       const attribute = reader.enter();
-      this.userAgent = userAgentOf(this.readStringValue(USER_AGENT_BYTES)) || this.userAgent;
+      const value = this.readStringValue(USER_AGENT_BYTES);
+      if (key.name === TRIGGER_KEY) this.kind = toldKind(this.kind, key.name, value);
+      else this.userAgent = Math.max(this.userAgent, userAgentOf(value));
       reader.leave(attribute);
     }
     reader.leave(outer);
@@ -478,19 +481,23 @@ export class ProtobufDecoder {
   }
 }
 
-/** How attributes that hold a user agent begin: writers put the key before the value. */
-const USER_AGENT_PREFIXES = USER_AGENT_KEYS.map((key) =>
-  Uint8Array.from([KEY_VALUE_KEY, key.length, ...Buffer.from(key)]),
-);
+/** How attributes begin that are read of requests without a caller: writers put the key before the value. */
+const ROOT_KEYS = [...ASKING_KEYS, TRIGGER_KEY].map((name) => ({
+  name,
+  prefix: Uint8Array.from([KEY_VALUE_KEY, name.length, ...Buffer.from(name)]),
+}));
 
-/** Bytes that the key of a user agent takes at the start of an attribute, 0 where its key is another: most differ in length. */
-function userAgentKeyBytes(bytes: Uint8Array, from: number, to: number): number {
-  for (const prefix of USER_AGENT_PREFIXES) {
+/** The key at the start of an attribute, undefined where it is none of those: most differ in length. */
+function rootKeyAt(bytes: Uint8Array, from: number, to: number): (typeof ROOT_KEYS)[number] | undefined {
+  const length = bytes[from + 1];
+  for (const key of ROOT_KEYS) {
+    const { prefix } = key;
+    if (prefix[1] !== length) continue;
     let same = 0;
     while (same < prefix.length && prefix[same] === bytes[from + same]) same += 1;
-    if (same === prefix.length && from + same <= to) return same;
+    if (same === prefix.length && from + same <= to) return key;
   }
-  return 0;
+  return undefined;
 }
 
 function bigEndianWord(bytes: Uint8Array, at: number): number {

@@ -1,9 +1,9 @@
 import protobuf from "protobufjs/minimal.js";
 import { saidOf } from "../../window/conventions.ts";
 import type { SpanBatch } from "../../window/span.ts";
-import { USER_AGENT, USER_AGENT_KEYS, userAgentText } from "../../window/user-agent.ts";
+import { USER_AGENT, ASKING_KEYS, userAgentText } from "../../window/user-agent.ts";
 import { BYTES, FIXED64, tag, VARINT } from "./message-reader.ts";
-import { CLUSTER_KEY, HOST_KEY, NAMESPACE_KEY, POD_KEY } from "./resource-attributes.ts";
+import { CLUSTER_KEY, ENVIRONMENT_KEYS, HOST_KEY, NAMESPACE_KEY, POD_KEY } from "./resource-attributes.ts";
 import { traceStateOf } from "./trace-state.ts";
 
 const WORD = 0x1_0000_0000;
@@ -34,7 +34,9 @@ export function encodeSpans(batch: SpanBatch): Uint8Array {
 }
 
 function writeResource(writer: protobuf.Writer, { resources }: SpanBatch, index: number): void {
-  const { cluster, host, instance, isPod, namespace, service } = resources[index] ?? { service: "" };
+  const { cluster, environment, host, instance, isPod, namespace, service } = resources[index] ?? {
+    service: "",
+  };
   writer.uint32(tag(1, BYTES)).fork();
   writeAttribute(writer, RESOURCE_ATTRIBUTES, "service.name", service);
   const instanceKey = isPod === true ? POD_KEY : "service.instance.id";
@@ -42,6 +44,8 @@ function writeResource(writer: protobuf.Writer, { resources }: SpanBatch, index:
   if (host !== undefined) writeAttribute(writer, RESOURCE_ATTRIBUTES, HOST_KEY, host);
   if (namespace !== undefined) writeAttribute(writer, RESOURCE_ATTRIBUTES, NAMESPACE_KEY, namespace);
   if (cluster !== undefined) writeAttribute(writer, RESOURCE_ATTRIBUTES, CLUSTER_KEY, cluster);
+  if (environment !== undefined)
+    writeAttribute(writer, RESOURCE_ATTRIBUTES, ENVIRONMENT_KEYS[0], environment);
   writer.ldelim();
 }
 
@@ -68,7 +72,7 @@ function writeSpan(writer: protobuf.Writer, batch: SpanBatch, index: number, epo
   if (attribute !== undefined) writeAttribute(writer, SPAN_ATTRIBUTES, attribute.key, attribute.value);
   const userAgent = batch.userAgent[index] ?? USER_AGENT.unknown;
   if (userAgent !== USER_AGENT.unknown)
-    writeAttribute(writer, SPAN_ATTRIBUTES, USER_AGENT_KEYS[0], userAgentText(userAgent));
+    writeAttribute(writer, SPAN_ATTRIBUTES, ASKING_KEYS[0], userAgentText(userAgent));
   if (batch.error[index] === 1) {
     writer.uint32(tag(15, BYTES)).fork().uint32(tag(3, VARINT)).uint32(STATUS_CODE_ERROR).ldelim();
   }

@@ -16,7 +16,15 @@ export const OtlpOptions = z.strictObject({
     .max(253)
     .optional()
     .describe(
-      "k8s.cluster.name of this cluster; spans that name another one are refused. Default: the one that the application's pods name.",
+      "k8s.cluster.name of this cluster; spans that name another one are refused. Default: those that the application's pods name.",
+    ),
+  environment: z
+    .string()
+    .min(1)
+    .max(253)
+    .optional()
+    .describe(
+      "deployment.environment.name of this application; spans that name another one are refused. Default: those that its pods name.",
     ),
   maxSpanWeight: z
     .number()

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { conventionalKind } from "../../window/conventions.ts";
 import { SPAN_KIND } from "../../window/span.ts";
 import type { SpanRecord, SpanResource } from "../../window/span.ts";
-import { USER_AGENT_KEYS } from "../../window/user-agent.ts";
+import { ASKING_KEYS, tellingAgent } from "../../window/user-agent.ts";
 import { ResourceReader } from "./resource-attributes.ts";
 import { hexId } from "./ids.ts";
 import { spanKind } from "./span-kind.ts";
@@ -58,7 +58,7 @@ export function readZipkinSpan(value: unknown): SpanRecord | undefined {
     durationMs,
     // Zipkin's clients write the tag on failure only, whatever it holds.
     error: tags["error"] !== undefined && text("error") !== "false",
-    userAgent: USER_AGENT_KEYS.map(text).find((agent) => agent !== undefined),
+    userAgent: tellingAgent(ASKING_KEYS.map(text)),
   };
 }
 

@@ -14,23 +14,27 @@ const WORKLOAD_KEYS = [
   "k8s.job.name",
   "k8s.container.name",
 ];
+const REPLICA_SET_KEY = "k8s.replicaset.name";
 /** What SDKs say where nobody named the service: `unknown_service`, or `unknown_service:node`. */
 const UNNAMED = "unknown_service";
 export const POD_KEY = "k8s.pod.name";
 export const NAMESPACE_KEY = "k8s.namespace.name";
 export const CLUSTER_KEY = "k8s.cluster.name";
+export const ENVIRONMENT_KEYS = ["deployment.environment.name", "deployment.environment"] as const;
 /** The resource attributes that are read; all others are skipped. */
 const KEYS: ReadonlySet<string> = new Set([
   SERVICE_KEY,
   ...WORKLOAD_KEYS,
+  REPLICA_SET_KEY,
   ...POD_KEYS,
   INSTANCE_KEY,
   HOST_KEY,
   NAMESPACE_KEY,
   CLUSTER_KEY,
+  ...ENVIRONMENT_KEYS,
 ]);
 /** Longer attribute keys cannot be one of ours. */
-export const MAX_KEY_BYTES = 24;
+export const MAX_KEY_BYTES = 27;
 /** Longer values are cut: a service name of that length is refused anyway. */
 export const MAX_VALUE_BYTES = 804;
 
@@ -64,13 +68,21 @@ export class ResourceReader {
     if (host !== undefined) resource.host = host;
     if (namespace !== undefined) resource.namespace = namespace;
     if (cluster !== undefined) resource.cluster = cluster;
+    const environment = this.first(ENVIRONMENT_KEYS);
+    if (environment !== undefined) resource.environment = environment;
     return resource;
   }
 
   private service(): string {
     const named = this.values.get(SERVICE_KEY) ?? "";
     if (named !== "" && !named.startsWith(UNNAMED)) return named;
-    return this.first(WORKLOAD_KEYS) ?? named;
+    return this.first(WORKLOAD_KEYS) ?? this.deployment() ?? named;
+  }
+
+  /** A Deployment names its ReplicaSets after itself, with a hash behind a dash. */
+  private deployment(): string | undefined {
+    const set = this.values.get(REPLICA_SET_KEY) ?? "";
+    return set.slice(0, Math.max(0, set.lastIndexOf("-"))) || undefined;
   }
 
   private first(keys: readonly string[]): string | undefined {

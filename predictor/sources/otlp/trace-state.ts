@@ -10,21 +10,28 @@ export const MAX_TRACE_STATE = 512;
 /**
  * How many requests a sampled span stands for, from the rejection threshold in a W3C trace state, for example
  * `ot=th:c;rv:1f…` (OpenTelemetry "TraceState: Probability Sampling", 56-bit threshold, trailing zeros left out):
- * 1 / (1 − T/2^56).
+ * 1 / (1 − T/2^56). Before it was the exponent of the probability: `ot=p:3;r:10` is 1 of 2^3.
  * @returns 1 to 2^56, or 0 when the trace state does not say
  */
 export function adjustedCount(traceState: string): number {
   const members = traceState.slice(0, MAX_TRACE_STATE).split(",");
   const entry = members.map((member) => member.trim()).find((member) => member.startsWith("ot="));
-  const field = entry
-    ?.slice("ot=".length)
-    .split(";")
-    .find((part) => part.startsWith("th:"));
-  const digits = field?.slice("th:".length) ?? "";
+  const fields = entry?.slice("ot=".length).split(";") ?? [];
+  const valueOf = (name: string): string =>
+    fields.find((field) => field.startsWith(name))?.slice(name.length) ?? "";
+  const digits = valueOf("th:");
+  if (digits === "") return byExponent(valueOf("p:"));
   if (digits.length > THRESHOLD_DIGITS || !/^[0-9a-f]+$/.test(digits)) return 0;
   const threshold = Number.parseInt(digits.padEnd(THRESHOLD_DIGITS, "0"), 16);
   // The largest threshold, 2^56 − 1, has more bits than a double and is rounded up to 2^56.
   return 1 / Math.max(2 ** -RANDOMNESS_BITS, 1 - threshold / 2 ** RANDOMNESS_BITS);
+}
+
+/** 63 is a probability of 0: it was kept for another reason. */
+function byExponent(digits: string): number {
+  if (digits.length > 2 || !/^[0-9]+$/.test(digits)) return 0;
+  const exponent = Number(digits);
+  return exponent > RANDOMNESS_BITS ? 0 : 2 ** exponent;
 }
 
 /** The shortest trace state whose {@link adjustedCount} is `count`, which is at least 1. */

@@ -1,4 +1,4 @@
-import { HEALTH_PATHS } from "../../window/probes.ts";
+import { HEALTH_PATHS } from "../../window/user-agent.ts";
 import type { Labels } from "./api.ts";
 import { failedStatus, knownService, latencyQuery, partQuery } from "./mapping.ts";
 import type { HistogramForm, MappingCandidate, RedMapping, ServiceKey } from "./mapping.ts";
@@ -14,7 +14,6 @@ const HISTOGRAMS = [
 
 /** Requests for health and metrics, by the labels in which the path is. */
 const PATH_LABELS = ["uri", "handler", "route", "path", "endpoint"];
-const NOT_OF_USERS = ["/metrics", "/actuator/prometheus", ...HEALTH_PATHS];
 
 const SERVICE = ["namespace", "pod", "application", "app", "service", "job"];
 const STATUS = ["status", "status_code", "code"];
@@ -42,7 +41,7 @@ const failed = ({ code, status, status_code: statusCode }: Labels): boolean =>
 /** HTTP servers by the metrics of their libraries, which have nothing about calls to others. */
 export function httpLibraries(namespaces: readonly string[]): MappingCandidate[] {
   const inside: Matcher[] = namespaces.length === 0 ? [] : [oneOf("namespace", namespaces)];
-  const matchers = [...inside, ...PATH_LABELS.map((label) => noneOf(label, NOT_OF_USERS))];
+  const matchers = [...inside, ...PATH_LABELS.map((label) => noneOf(label, HEALTH_PATHS))];
   return HISTOGRAMS.map((metric): MappingCandidate => {
     const mapping = (form: HistogramForm): RedMapping => ({
       name: "http",

@@ -3,7 +3,7 @@ import { patternedText } from "@tradewind/core/contract/quantity.ts";
 import { conventionalKind } from "../../window/conventions.ts";
 import { SPAN_KIND } from "../../window/span.ts";
 import type { SpanRecord, SpanResource } from "../../window/span.ts";
-import { isUserAgentKey } from "../../window/user-agent.ts";
+import { isAskingKey, tellingAgent } from "../../window/user-agent.ts";
 import { ResourceReader } from "../otlp/resource-attributes.ts";
 import { spanKind } from "../otlp/span-kind.ts";
 import { adjustedCount } from "../otlp/trace-state.ts";
@@ -93,7 +93,8 @@ function* textAttributes(attributes: readonly unknown[]): Generator<{ key: strin
 }
 
 function userAgent(attributes: readonly unknown[]): string | undefined {
-  return [...textAttributes(attributes)].find(({ key, text }) => isUserAgentKey(key) && text !== "")?.text;
+  const asking = [...textAttributes(attributes)].filter(({ key }) => isAskingKey(key));
+  return tellingAgent(asking.map(({ text }) => text));
 }
 
 function readSpan(value: unknown, resource: SpanResource): SpanRecord | undefined {

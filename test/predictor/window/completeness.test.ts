@@ -212,28 +212,36 @@ describe("a request of more spans than a trace may hold", () => {
     expect(desk.unresolvedCallsPerSecond).toBeCloseTo(1_500 / 15, 9);
   });
 
-  it("is named where its entry cannot be taken", () => {
-    const builder = newBuilder({ ...options, maxSpansPerTrace: 20 });
-    for (let index = 0; index < 5; index += 1) {
-      const [root, ...children] = traceOf({
-        service: "desk",
-        kind: "server",
-        at: 0,
-        for: 50,
-        children: Array.from({ length: 60 }, () => ({
+  it.each([
+    { kind: "internal", isEntryTaken: true, refused: 20 },
+    { kind: "server", isEntryTaken: false, refused: 11 },
+  ] as const)(
+    "counts beyond its inner spans of kind $kind, and is named where its entry cannot be taken: $isEntryTaken",
+    ({ isEntryTaken, kind, refused }) => {
+      const builder = newBuilder({ ...options, maxSpansPerTrace: 20 });
+      for (let index = 0; index < 5; index += 1) {
+        const [root, ...children] = traceOf({
           service: "desk",
-          kind: "internal" as const,
-          at: 1,
-          for: 1,
-        })),
-      });
-      const made = [...children, { ...root!, parentId: "ab".repeat(8) }];
-      expect(builder.add(batchOf(made), T0 + 1_000).reasons).toEqual({ "trace-too-large": 21 });
-    }
-    const resources = {
-      services: new Map([["desk", { namespace: "shop", replicasReady: 1, containers: [] }]]),
-    };
-    const set = builder.build(T0, T0 + WINDOW_MS, resources, T0 + WINDOW_MS + 5_000);
-    expect(serviceIn(set, "desk").missing).toMatch(/^5 of 5 requests of desk are of traces/);
-  });
+          kind: "server",
+          at: 0,
+          for: 50,
+          children: Array.from({ length: isEntryTaken ? 60 : 90 }, () => ({
+            service: "desk",
+            kind,
+            at: 1,
+            for: 1,
+          })),
+        });
+        const made = [...children, { ...root!, parentId: "ab".repeat(8) }];
+        expect(builder.add(batchOf(made), T0 + 1_000).reasons).toEqual({ "trace-too-large": refused });
+      }
+      const resources = {
+        services: new Map([["desk", { namespace: "shop", replicasReady: 1, containers: [] }]]),
+      };
+      const set = builder.build(T0, T0 + WINDOW_MS, resources, T0 + WINDOW_MS + 5_000);
+      const { missing = "", requestsPerSecond } = serviceIn(set, "desk");
+      expect(requestsPerSecond === 5 / 15).toBe(isEntryTaken);
+      expect(missing.includes("requests of desk are of traces")).toBe(!isEntryTaken);
+    },
+  );
 });

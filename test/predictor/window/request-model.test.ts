@@ -204,6 +204,25 @@ describe("what no user waits for", () => {
     expect(flowIn(set, "book").requestsPerSecond).toBe(PER_SECOND);
   });
 
+  it("a message that the entry handles in a trace of its own is a request of it, and no user's where users ask it", () => {
+    const consumer = span("consumer");
+    const jobs = many((at) => consumer("storefront", at, 900, { name: "run/report" }));
+    const set = windowsOf([...many((at) => order(at)), ...jobs], bakery);
+    expect(set.flows.map(({ flow }) => flow)).toEqual(["POST /order"]);
+    expect(serviceIn(set, "storefront").requestsPerSecond).toBe(2 * PER_SECOND);
+    expect(windowsOf(jobs, bakery).flows.map(({ flow }) => flow)).toEqual(["run/report"]);
+  });
+
+  it("a receive span below the span that sent the message handles it, where no other span of its service does", () => {
+    const handled = (at: number): Example => ({
+      ...span("producer")("storefront", at, 5),
+      children: [span("receive")("ledger", at + 10, 30, { children: [client("ledger", at + 12, 20)] })],
+    });
+    const set = windowsOf(many(handled), bakery);
+    expect(serviceIn(set, "ledger").requestsPerSecond).toBe(PER_SECOND);
+    expect(serviceIn(set, "ledger").responseLatency?.p50Seconds).toBeCloseTo(0.03, 3);
+  });
+
   it("a stream has no latency and is no request, but what it calls is called", () => {
     const feeds = many((at) =>
       span("stream")("storefront", at, 9_000, {
@@ -454,6 +473,37 @@ describe("whose spans they are", () => {
       const set = windowsOf([...here, ...there], options);
       expect(flowIn(set, "POST /order").requestsPerSecond).toBe(PER_SECOND);
     }
+  });
+
+  it("spans of another environment are foreign where ours name our pods, and a doubt where no pod is named", () => {
+    const here = many((at) =>
+      order(at, { resource: { environment: "production", ...pod("storefront-7f").resource } }),
+    );
+    const there = (instance: string) =>
+      many((at) => order(at, { for: 900, resource: { environment: "staging", instance } }));
+    const set = windowsOf([...here, ...there("storefront-99")], { ...bakery, pods });
+    expect(flowIn(set, "POST /order").requestsPerSecond).toBe(PER_SECOND);
+    const both = windowsOf([...here, ...there("storefront-7f")], { ...bakery, environment: "production" });
+    expect(flowIn(both, "POST /order").requestsPerSecond).toBe(PER_SECOND);
+  });
+
+  it("pods that only the host's name tells are pods: a proxy beside its application is one request", () => {
+    const host = (name: string): More => ({ resource: { instance: `id-of-${name}`, host: name } });
+    const set = windowsOf(
+      many((at) =>
+        server("storefront", at, 60, {
+          ...host("storefront-7f"),
+          children: [
+            client("storefront", at + 1, 58, {
+              ...host("storefront-7f"),
+              children: [server("storefront", at + 2, 56, host("storefront-7f"))],
+            }),
+          ],
+        }),
+      ),
+      { ...bakery, pods },
+    );
+    expect(serviceIn(set, "storefront").requestsPerSecond).toBe(PER_SECOND);
   });
 
   it("NAME.NAMESPACE is the service of that name", () => {

@@ -10,7 +10,15 @@ it("spans that are encoded for other predictors are the same spans there", () =>
   const hex = (digits: number) => fc.stringMatching(new RegExp(`^[0-9a-f]{${digits}}$`));
   const resources = ["a", "b", "ü"].map((service, index) =>
     index === 1
-      ? { service, instance: "pod-1", isPod: true, host: "pod-1", namespace: "shop", cluster: "eu" }
+      ? {
+          service,
+          instance: "pod-1",
+          isPod: true,
+          host: "pod-1",
+          namespace: "shop",
+          cluster: "eu",
+          environment: "prod",
+        }
       : { service },
   );
   const span = fc.record({
@@ -23,7 +31,7 @@ it("spans that are encoded for other predictors are the same spans there", () =>
     durationMs: fc.integer({ min: -1_000, max: 4_000_000 }),
     error: fc.boolean(),
     adjustedCount: fc.constantFrom(undefined, 1, 2, 4, 1_024),
-    userAgent: fc.constantFrom(undefined, "kube-probe/1.34", "curl/8.5.0"),
+    userAgent: fc.constantFrom(undefined, "kube-probe/1.34", "curl/8.5.0", "/healthz"),
     resource: fc.constantFrom(...resources),
   });
   fc.assert(

@@ -106,3 +106,36 @@ it.each(["protobuf", "JSON"] as const)(
     expect(probes).toEqual({ "user-agent": 0, path: 0 });
   },
 );
+
+it.each(["protobuf", "JSON"] as const)(
+  "spans in %s that are named by method alone are probes by the path of their attributes, unless a browser asks",
+  async (encoding) => {
+    const { set, probes } = await posted(encoding, [
+      request({ name: "GET", attributes: { "url.path": "/healthz" } }),
+      request({
+        name: "HTTP GET",
+        attributes: { "http.target": "/readyz?verbose=1", "http.useragent": "curl" },
+      }),
+      request({ name: "GET", attributes: { "url.path": "/healthz", "user_agent.original": BROWSER } }),
+      request({ name: "GET", attributes: { "user_agent.original": BROWSER, "url.path": "/healthz" } }),
+      request({ name: "POST", attributes: { "url.path": "/healthz-of-users" } }),
+    ]);
+    expect(routes(set)).toEqual([
+      ["GET", 2],
+      ["POST", 1],
+    ]);
+    expect(probes).toEqual({ "user-agent": 0, path: 2 });
+  },
+);
+
+it.each(["protobuf", "JSON"] as const)(
+  "spans in %s of a function that a timer calls are work, however short they are",
+  async (encoding) => {
+    const { set } = await posted(encoding, [
+      request(),
+      request({ name: "report", attributes: { "faas.trigger": "timer" } }),
+    ]);
+    expect(set.windows[0]).toMatchObject({ requestsPerSecond: 1 / 15 });
+    expect(routes(set)).toEqual([["GET /hotels", 1]]);
+  },
+);
