@@ -116,7 +116,13 @@ export class Head {
   }
 
   /** @param time ln of the usual p95, which answers are relative to */
-  answer(context: HeadContext, place: PlaceInputs, time: number, answer: NetworkAnswer): void {
+  answer(
+    context: HeadContext,
+    place: PlaceInputs,
+    time: number,
+    answer: NetworkAnswer,
+    isTimeAlone = false,
+  ): void {
     this.inputs.set(place.values);
     this.takeUses(context, place);
     this.forward(context);
@@ -126,7 +132,7 @@ export class Head {
       log += (context.levels[q] as number) + dot(out, q * HEAD, two);
       answer.logs[q] = log;
     }
-    this.slopes(context, place, answer);
+    if (!isTimeAlone) this.slopes(context, place, answer);
   }
 
   private takeUses({ capacities }: HeadContext, { limitUse, relativeLoad }: PlaceInputs): void {

@@ -1,6 +1,8 @@
 import { EpochMs, NodeClassName, NonNegative, ServiceName } from "@tradewind/core/contract/quantity.ts";
 import { z } from "zod";
 import { BURST_COUNT } from "../../../models/queue/cpu-bursts.ts";
+import { LevelMemory } from "../../../models/level/level-memory.ts";
+import { NetworkMemory } from "../../../models/network/network-memory.ts";
 import { ProfileState } from "../../../models/queue/tracked-profile.ts";
 import { HeldSurroundings, shiftHeld } from "../../../models/residual/held.ts";
 import { ClassSpeedMemory } from "../../../nodes/class-speeds.ts";
@@ -35,6 +37,10 @@ export type Calls = z.infer<typeof Calls>;
 export const ServiceModelMemory = z.strictObject({
   service: ServiceName,
   profile: ProfileState,
+  /** What the latency network has made of its windows; absent before the first. */
+  network: NetworkMemory.optional(),
+  /** What its last windows say of its self time where it runs; absent before the first. */
+  level: LevelMemory.optional(),
   /** Worst surroundings of the last `standSeconds`. */
   surroundings: HeldSurroundings.optional(),
   /** End of the last window in which a container was killed for lack of memory. */
