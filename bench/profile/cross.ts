@@ -7,7 +7,7 @@ import { RULES } from "@tradewind/predictor/models/level/level-rules.ts";
 import type { LevelPoint, Rule } from "@tradewind/predictor/models/level/level-rules.ts";
 import type { LatencyNetwork } from "@tradewind/predictor/models/network/latency-network.ts";
 import { LEAST_CALLS, logLoad } from "@tradewind/predictor/models/network/window-inputs.ts";
-import type { ServiceWindow } from "@tradewind/predictor/models/residual/served-rows.ts";
+import type { NetworkWindow } from "@tradewind/predictor/models/network/window-inputs.ts";
 import { randomScenario } from "../pick/application.ts";
 import type { Scenario } from "../pick/application.ts";
 import { seenOf } from "../pick/learn.ts";
@@ -95,7 +95,7 @@ interface FollowedService extends ServiceHistory {
   readonly mixture: MixtureState;
 }
 
-function follow(network: LatencyNetwork, windows: readonly ServiceWindow[]): FollowedService {
+function follow(network: LatencyNetwork, windows: readonly NetworkWindow[]): FollowedService {
   let mixture = emptyMixture(EXPERT_COUNT);
   const points: LevelPoint[] = [];
   let state = network.empty();

@@ -7,6 +7,7 @@ import type { DecidedPlan } from "./inputs.ts";
 import type { Course } from "./facts/state.ts";
 import { failingRatio } from "./facts/verdict.ts";
 import type { Targets } from "./facts/target.ts";
+import { accuraciesOf } from "./cost/learn/learn-levels.ts";
 import { flowFacts, toWish } from "./wish.ts";
 
 /** What was decided, and by which level. */
@@ -29,13 +30,8 @@ export function planOf(
   const { surgeRatio } = inputs;
   const failedRatio = failingRatio(verdict);
   const windowHash = contentHash(surgeRatio === undefined ? windowSet : [windowSet, surgeRatio]);
-  const accuracies = new Map(
-    (inputs.profiles ?? []).flatMap(({ accuracy, service }) =>
-      accuracy === undefined ? [] : [[service, accuracy] as const],
-    ),
-  );
-  const startSeconds = inputs.state.cost?.startSeconds;
-  const measured = { accuracies, startSeconds };
+  const { services = [], startSeconds } = inputs.state.cost ?? {};
+  const measured = { accuracies: accuraciesOf(services), startSeconds };
   const facts = { context, verdict, windowHash, course, ...measured, ...flowFacts(verdict) };
   return {
     application: application.name,

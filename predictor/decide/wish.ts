@@ -1,6 +1,6 @@
 import type { Wish } from "@tradewind/core/contract/plan.ts";
 import { inWords } from "@tradewind/core/contract/reasons.ts";
-import type { Accuracy } from "../models/residual/accuracy.ts";
+import type { LevelAccuracy } from "../models/level/level-memory.ts";
 import type { DecisionContext, Observation } from "./facts/observation.ts";
 import { tellingSeverity } from "./facts/verdict.ts";
 import type { Verdict } from "./facts/verdict.ts";
@@ -21,7 +21,7 @@ export interface DecisionFacts {
   /** Calls of all flows. */
   readonly calls: number;
   /** How well the self time of each service was predicted of late, where that is known. */
-  readonly accuracies: ReadonlyMap<string, Accuracy>;
+  readonly accuracies: ReadonlyMap<string, LevelAccuracy>;
   /** From a decision to a replica that serves, as measured; undefined while no level has measured it. */
   readonly startSeconds: number | undefined;
 }

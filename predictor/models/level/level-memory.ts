@@ -1,7 +1,6 @@
 import { z } from "zod";
-import { packed, unpacked } from "../model-text.ts";
-import { RECENT_WINDOWS } from "../recent-windows.ts";
-import { emptyMixture, followed, mixtureAfter } from "./level-mixture.ts";
+import { packed, unpacked } from "../packed.ts";
+import { emptyMixture, followed, KEPT, mixtureAfter } from "./level-mixture.ts";
 import { askRules, RULES } from "./level-rules.ts";
 import type { LevelPoint, Rule } from "./level-rules.ts";
 
@@ -22,11 +21,11 @@ export const LevelMemory = z.strictObject({
   percentile: z.literal([0.5, 0.95, 0.99]),
   /** ln load and ln self time of the last windows, oldest first, as 32-bit floats in base64. */
   points: z.string().max(1_000),
-  /** Of the experts, see level-mixture.ts. */
+  /** Fading sums of the experts' |ln error|, and of windows, see level-mixture.ts. */
   errors: sums(EXPERTS.length),
   weight: z.number().nonnegative(),
-  /** Fading sums of |ln error| of what was served and of what it is compared with, then of its ln error, windows within the interval, and windows. */
-  served: sums(JUDGED.length + 3),
+  /** Likewise, of what was served and of what it is compared with; then of its ln error, and of windows within the interval. */
+  served: sums(JUDGED.length + 2),
   /** Windows judged. */
   windows: z.int().nonnegative(),
 });
@@ -60,12 +59,11 @@ const NOTHING: Omit<LevelMemory, "percentile"> = {
   points: "",
   ...emptyMixture(EXPERTS.length),
   errors: [...emptyMixture(EXPERTS.length).errors],
-  served: Array.from({ length: JUDGED.length + 3 }, () => 0),
+  served: Array.from({ length: JUDGED.length + 2 }, () => 0),
   windows: 0,
 };
 
-const [BIAS, INSIDE, WINDOWS] = [JUDGED.length, JUDGED.length + 1, JUDGED.length + 2] as const;
-const SERVED_KEPT = 1 - 1 / RECENT_WINDOWS;
+const [BIAS, INSIDE] = [JUDGED.length, JUDGED.length + 1] as const;
 /** Standard deviation of ln self time before windows have shown it, as one that counts as much as a window; and the least. */
 const FIRST_SIGMA = 0.3;
 const LEAST_SIGMA = 0.03;
@@ -98,9 +96,8 @@ export function levelAt(memory: LevelMemory | undefined, load: number, models: M
 
 /** Standard deviation of ln self time at today's size. */
 export function sigmaOf(memory: LevelMemory | undefined): number {
-  const { served } = memory ?? NOTHING;
-  const error = served[0] as number;
-  const mean = (OF_MEAN_DISTANCE * error + FIRST_SIGMA) / ((served[WINDOWS] as number) + 1);
+  const { served, weight } = memory ?? NOTHING;
+  const mean = (OF_MEAN_DISTANCE * (served[0] as number) + FIRST_SIGMA) / (weight + 1);
   return Math.max(LEAST_SIGMA, mean);
 }
 
@@ -130,13 +127,13 @@ function judgedBy(memory: LevelMemory, { load, time }: LevelPoint, models: Model
   const level = said[followed(memory, said)] as number;
   const judged = [level, (models.curve + models.network) / 2, ...said.slice(0, RULES.length)];
   const isInside = Math.abs(time - level) <= OF_MIDDLE_80 * sigmaOf(memory);
-  const added = [...judged.map((each) => Math.abs(time - each)), time - level, Number(isInside), 1];
+  const added = [...judged.map((each) => Math.abs(time - each)), time - level, Number(isInside)];
   const { errors, weight } = mixtureAfter(memory, said, time);
   return {
     ...memory,
     errors: [...errors],
     weight,
-    served: memory.served.map((each, i) => SERVED_KEPT * each + (added[i] as number)),
+    served: memory.served.map((each, i) => KEPT * each + (added[i] as number)),
     windows: memory.windows + 1,
   };
 }
@@ -144,8 +141,8 @@ function judgedBy(memory: LevelMemory, { load, time }: LevelPoint, models: Model
 /** Undefined before the first window that was expected. */
 export function accuracyOf(memory: LevelMemory | undefined): LevelAccuracy | undefined {
   if (memory === undefined || memory.windows === 0) return undefined;
-  const { errors, served, windows } = memory;
-  const mean = (which: number): number => (served[which] as number) / (served[WINDOWS] as number);
+  const { errors, served, weight, windows } = memory;
+  const mean = (which: number): number => (served[which] as number) / weight;
   const ofRules = RULES.map((rule, i) => ({ rule, error: mean(i + 2) }));
   const best = ofRules.reduce((least, each) => (each.error < least.error ? each : least));
   return {
@@ -164,6 +161,6 @@ export function accuracyOf(memory: LevelMemory | undefined): LevelAccuracy | und
 const MODEL_RATIO = 1.5;
 const MODEL_EXCESS = 0.1;
 
-/** The models of a service are clearly worse than a rule of one line: what they say of sizes far from the present one is not to be trusted. */
+/** The models of a service do clearly worse than a rule of one line: what they say of sizes far from the present one is not trusted. */
 export const isOutdone = ({ modelError, ruleError }: LevelAccuracy): boolean =>
   modelError > MODEL_RATIO * ruleError + MODEL_EXCESS;

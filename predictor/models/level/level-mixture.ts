@@ -1,5 +1,5 @@
 /** Weight of an error over that of the next one. */
-const KEPT = 0.93;
+export const KEPT = 0.93;
 /** A forecast weighs e times less when its recent error exceeds the least one by this share of that and {@link LEAST_APART}. */
 const APART = 0.12;
 const LEAST_APART = 0.004;

@@ -1,7 +1,7 @@
 import type { Demands } from "../queue/own-time.ts";
 import { emptyProfile, isCalibrated, track } from "../queue/tracked-profile.ts";
 import type { ProfileState } from "../queue/tracked-profile.ts";
-import type { Surroundings } from "../residual/inputs.ts";
+import type { Surroundings } from "./surroundings.ts";
 import { askCurves, demandsIn, emptyCurves } from "./curve.ts";
 import type { Surface } from "./place-inputs.ts";
 import { anchorsAfter, hasTime, logsOf, NO_ANCHORS, surpriseOf, writeWindow } from "./window-inputs.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { packed, unpacked } from "../model-text.ts";
+import { packed, unpacked } from "../packed.ts";
 import type { ProfileState } from "../queue/profile-state.ts";
 import type { NetworkState } from "./latency-network.ts";
 import { CHANNELS, WINDOW_INPUTS } from "./shape.ts";

@@ -1,4 +1,4 @@
-import { unpacked } from "../model-text.ts";
+import { unpacked } from "../packed.ts";
 import { LatencyNetwork } from "./latency-network.ts";
 import { SHIPPED_NETWORK } from "./shipped-network.ts";
 

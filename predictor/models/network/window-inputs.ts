@@ -3,7 +3,7 @@ import { PROGRAMS } from "../queue/profile-state.ts";
 import type { ProfileState } from "../queue/profile-state.ts";
 import { isCalibrated } from "../queue/tracked-profile.ts";
 import type { ProfileObservation } from "../queue/tracked-profile.ts";
-import type { Surroundings } from "../residual/inputs.ts";
+import type { Surroundings } from "./surroundings.ts";
 import type { CurveAnswers } from "./curve.ts";
 import { ANCHOR_INPUTS, ANCHOR_KEPT, WINDOW_INPUTS } from "./shape.ts";
 import { squash } from "./smooth.ts";

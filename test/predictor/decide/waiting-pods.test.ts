@@ -19,7 +19,8 @@ describe("policy auto while pods wait for room on a node", () => {
   });
 
   it("goes on asking for them, asks for no more, and says so", () => {
-    const outcome = last(course(40, LOADED, crowded));
+    const loaded = [FRONTEND, made("backend", { replicas: 2, requestsPerSecond: 140 })];
+    const outcome = last(course(40, loaded, crowded));
     expect(replicasOf(outcome)).toBe(4);
     expect(wishOf(outcome, "backend").reasons).toContainEqual({
       code: "pods-unscheduled",

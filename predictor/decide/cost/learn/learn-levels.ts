@@ -1,5 +1,5 @@
-import { levelAfter } from "../../../models/level/level-memory.ts";
-import type { LevelMemory } from "../../../models/level/level-memory.ts";
+import { accuracyOf, levelAfter } from "../../../models/level/level-memory.ts";
+import type { LevelAccuracy, LevelMemory } from "../../../models/level/level-memory.ts";
 import { askModels } from "../../../models/level/served-level.ts";
 import type { NetworkOfService } from "../../../models/level/served-level.ts";
 import { networkMemory, networkState } from "../../../models/network/network-memory.ts";
@@ -12,13 +12,13 @@ import { isCalibrated, STATISTICS } from "../../../models/queue/tracked-profile.
 import type { ProfileObservation, ProfileState } from "../../../models/queue/tracked-profile.ts";
 import type { ServiceModelMemory } from "./state.ts";
 
-type Known = Pick<ServiceModelMemory, "level" | "network" | "profile">;
+type LevelModels = Pick<ServiceModelMemory, "level" | "network" | "profile">;
 
 /** Windows before a network is asked: the fewest that its training asked it after. */
 const LEAST_WINDOWS = 4;
 
 /** The network with what it knows of a service; undefined before it knows enough. */
-export function networkOf({ network: memory, profile }: Known): NetworkOfService | undefined {
+export function networkOf({ network: memory, profile }: LevelModels): NetworkOfService | undefined {
   if (memory === undefined || memory.windows < LEAST_WINDOWS) return undefined;
   const state = networkState(memory, SHIPPED_NAME, profile);
   const network = shippedNetwork();
@@ -27,7 +27,7 @@ export function networkOf({ network: memory, profile }: Known): NetworkOfService
 
 /** What network and level are after a window. @param profile after it */
 export function levelsAfter(
-  model: Known,
+  model: LevelModels,
   window: NetworkWindow,
   profile: ProfileState,
   percentile: LevelMemory["percentile"],
@@ -38,7 +38,7 @@ export function levelsAfter(
 }
 
 function levelWith(
-  model: Known,
+  model: LevelModels,
   { observation }: NetworkWindow,
   percentile: LevelMemory["percentile"],
 ): LevelMemory | undefined {
@@ -68,7 +68,7 @@ function measuredAt(
 }
 
 function networkWith(
-  { network: memory, profile: profileBefore }: Known,
+  { network: memory, profile: profileBefore }: LevelModels,
   window: NetworkWindow,
   profile: ProfileState,
 ): ServiceModelMemory["network"] {
@@ -79,3 +79,14 @@ function networkWith(
   const isFinite = [...state.anchors, ...state.sums, ...state.inputs].every((each) => Number.isFinite(each));
   return isFinite ? networkMemory(SHIPPED_NAME, windows, state) : memory;
 }
+
+/** How well each service was known over its last windows; those of which none was expected are left out. */
+export const accuraciesOf = (
+  services: readonly Pick<ServiceModelMemory, "level" | "service">[],
+): ReadonlyMap<string, LevelAccuracy> =>
+  new Map(
+    services.flatMap(({ level, service }): [string, LevelAccuracy][] => {
+      const accuracy = accuracyOf(level);
+      return accuracy === undefined ? [] : [[service, accuracy]];
+    }),
+  );

@@ -1,7 +1,6 @@
 import { hasCpuLimits, mainContainers, meanOfKnown } from "@tradewind/core/measure/main-containers.ts";
 import type { Window } from "@tradewind/core/contract/window.ts";
-import { hold } from "../../../models/residual/held.ts";
-import { surroundingsOf } from "../../../models/residual/inputs.ts";
+import { surroundingsOf } from "../../../models/network/surroundings.ts";
 import { burstsAfter } from "../../../models/queue/cpu-bursts.ts";
 import type { ThrottledContainer } from "../../../models/queue/cpu-bursts.ts";
 import { emptyProfile, track, withDemand } from "../../../models/queue/tracked-profile.ts";
@@ -118,7 +117,7 @@ interface Taking {
 function serviceAfter(
   model: ServiceModelMemory,
   window: Window,
-  { isUntypical, percentile, settings: { standSeconds, youngSeconds } }: Taking,
+  { isUntypical, percentile, settings: { youngSeconds } }: Taking,
 ): ServiceModelMemory {
   const containers = mainContainers(window);
   const revision = revisionOf(window) ?? model.revision;
@@ -127,9 +126,8 @@ function serviceAfter(
   const killedMs = containers.some(({ oomKills = 0 }) => oomKills > 0) ? window.endMs : model.killedMs;
   const isTaken = observation !== undefined && !isUntypical;
   const profile = isTaken ? tracked(model.profile, observation) : model.profile;
-  const surroundings = surroundingsOf(window);
   const learntLevel = isTaken
-    ? levelsAfter(model, { observation, surroundings }, profile, percentile)
+    ? levelsAfter(model, { observation, surroundings: surroundingsOf(window) }, profile, percentile)
     : { ...(model.network && { network: model.network }), ...(model.level && { level: model.level }) };
   const warmUpFactor = warmUpAfter(model.warmUpFactor, window, 1e3 * youngSeconds);
   const bursts = burstsAfter(isAfterDeploy ? undefined : model.bursts, throttledContainers(window));
@@ -140,10 +138,6 @@ function serviceAfter(
     profile,
     ...learntLevel,
     windows: model.windows + 1,
-    surroundings: hold(model.surroundings, surroundings, {
-      atMs: window.endMs,
-      holdMs: 1e3 * standSeconds,
-    }),
     ...(model.calls && { calls: model.calls }),
     ...(learnt !== undefined && { revision: learnt }),
     ...(warmUpFactor !== undefined && { warmUpFactor }),

@@ -14,7 +14,6 @@ import type { ClassMix } from "../../../nodes/class-mix.ts";
 import { logsOf } from "../../../nodes/class-speeds.ts";
 import { podSpeedsOf } from "../../../nodes/pod-speeds.ts";
 import type { PodSpeeds } from "../../../nodes/pod-speeds.ts";
-import type { ResidualInUse } from "../../facts/evidence.ts";
 import type { Observation } from "../../facts/observation.ts";
 import type { Size } from "../../facts/size.ts";
 import { bounded } from "../../facts/target.ts";
@@ -36,7 +35,8 @@ export const NO_SIZE: Size = { replicas: 0, cpuCores: 0, memoryBytes: 0 };
 export interface ServiceNow {
   readonly observation: Observation;
   readonly model: ServiceModelMemory | undefined;
-  readonly residual: ResidualInUse | undefined;
+  /** The latency network takes part in what is said of it. */
+  readonly hasNetwork: boolean;
   /** At the size that it was asked for, which nothing changes. */
   readonly fixed: ServiceToSize;
   /** How fast its pods are; undefined where all nodes are equally fast. */
@@ -58,7 +58,8 @@ export function servicesNow(
   memory: Pick<CostMemory, "classSpeeds" | "services">,
   { onRoute, perSecond }: Pick<LoadNow, "onRoute" | "perSecond">,
 ): ServicesNow {
-  const { application, observations, platform, residuals, windows } = costWindow;
+  const { application, observations, platform, settings, windows } = costWindow;
+  const { cost } = settings;
   const modelOf = new Map(memory.services.map((model) => [model.service, model]));
   const warmUps = memory.services.flatMap(({ warmUpFactor }) => warmUpFactor ?? []);
   const warmUpFactor = warmUps.length === 0 ? UNSEEN_WARM_UP : median(warmUps);
@@ -68,7 +69,7 @@ export function servicesNow(
     .filter(({ service }) => onRoute.has(service))
     .map((observation): ServiceNow => {
       const { runningContainer, service, unscheduled, window } = observation;
-      const [model, residual] = [modelOf.get(service), residuals.get(service)];
+      const model = modelOf.get(service);
       const speeds = podSpeedsOf(window, classLogs, classRooms);
       const resizeCores = resizeCoresOf(observation);
       const fixedFacts = {
@@ -78,13 +79,14 @@ export function servicesNow(
         pods: podRoom(observation),
         unscheduled,
         ...modelled(
-          { model, observation, residual },
+          { model, observation },
           application.objective,
           { classRooms, speeds },
-          warmUpFactor,
+          { isNetworkUsed: cost.network, warmUpFactor },
         ),
       };
-      return { observation, model, residual, fixed: fixedFacts, speeds, resizeCores };
+      const hasNetwork = cost.network && model !== undefined && networkOf(model) !== undefined;
+      return { observation, model, hasNetwork, fixed: fixedFacts, speeds, resizeCores };
     });
   const names = new Set(measured.map(({ fixed }) => fixed.name));
   const passed = windows
@@ -162,7 +164,7 @@ function podRoom({ baseReplicas, readyReplicas = 0, window }: Observation): PodR
   };
 }
 
-type Source = Pick<ServiceNow, "model" | "observation" | "residual">;
+type Source = Pick<ServiceNow, "model" | "observation">;
 
 interface NodeSpeeds {
   readonly speeds: PodSpeeds | undefined;
@@ -175,14 +177,14 @@ function modelled(
   source: Source,
   { percentile }: Application["objective"],
   { classRooms, speeds }: NodeSpeeds,
-  warmUpFactor: number,
+  { isNetworkUsed, warmUpFactor }: { readonly isNetworkUsed: boolean; readonly warmUpFactor: number },
 ): Partial<ServiceToSize> {
   const { model, observation } = source;
   const { container, resizable, spec, window } = observation;
   if (model === undefined || container === undefined || window === undefined) return {};
   if (!isCalibrated(model.profile)) return {};
   const isLimited = hasCpuLimits(window);
-  const served = servedLevel(model, window, modelPercentile(percentile));
+  const served = isNetworkUsed ? servedLevel(model, window, modelPercentile(percentile)) : undefined;
   const timesWith = selfTimes(model, modelPercentile(percentile), isLimited, served);
   const demand = demandOf(model.profile);
   return {

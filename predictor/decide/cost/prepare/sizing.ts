@@ -1,5 +1,6 @@
 import { costPerHour } from "@tradewind/core/contract/prices.ts";
 import { hasCpuLimits } from "@tradewind/core/measure/main-containers.ts";
+import { accuracyOf, isOutdone } from "../../../models/level/level-memory.ts";
 import { demandOf } from "../../../models/queue/tracked-profile.ts";
 import type { CostSettings } from "../../facts/cost-settings.ts";
 import { provenCores } from "../../facts/need.ts";
@@ -19,6 +20,9 @@ import type { ServiceNow, ServicesNow } from "./service-now.ts";
 
 /** Replicas that a decision may ask for beyond the factor of growth, as the scaler's guard allows. */
 const GROWTH_PODS = 4;
+
+/** Share of replicas and of CPU that is kept at least of a service whose models do worse than a rule of one line. */
+const NEAR = 0.8;
 
 /** What bounds the size of services beside their own settings and load. */
 export interface SizeRules {
@@ -124,14 +128,20 @@ function bounds(
   const byLoad = resizable.cpu ? 1 : Math.min(mostReplicas, needed);
   // Where a container may be killed for memory another serves meanwhile.
   const isCrashing = endMs - (model?.killedMs ?? Number.NEGATIVE_INFINITY) < AGAIN_MS;
-  const leastReplicas = isCrashing ? Math.max(byLoad, 2) : byLoad;
+  const accuracy = accuracyOf(model?.level);
+  const nearShare = cost.network && accuracy !== undefined && isOutdone(accuracy) ? NEAR : 0;
+  const nearReplicas = Math.ceil(nearShare * base.replicas);
+  const leastReplicas = Math.max(byLoad, nearReplicas, isCrashing ? 2 : 0);
   const mostCores = Math.min(
     spec.cpu.maxCores,
     cost.mostGrowth * runningCores,
     platform.largestContainer?.cpuCores ?? Number.POSITIVE_INFINITY,
     resizeCores,
   );
-  const leastCores = Math.min(base.cpuCores, roundedUp(spec.cpu.minCores, spec.cpu.stepCores));
+  const leastCores = Math.min(
+    base.cpuCores,
+    roundedUp(Math.max(spec.cpu.minCores, nearShare * base.cpuCores), spec.cpu.stepCores),
+  );
   const keptReplicas = Math.max(base.replicas, readyReplicas, leastReplicas);
   return {
     floor: {
