@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { packed, unpacked } from "../packed.ts";
-import { emptyMixture, followed, KEPT, mixtureAfter } from "./level-mixture.ts";
+import { emptyMixture, KEPT, mixed, mixtureAfter } from "./level-mixture.ts";
 import { askRules, RULES } from "./level-rules.ts";
 import type { LevelPoint, Rule } from "./level-rules.ts";
 
@@ -90,8 +90,7 @@ function saidBy(memory: LevelMemory | undefined, load: number, { curve, network 
 
 /** ln self time at today's size and a load, as served. @param load ln of requests per second to a container */
 export function levelAt(memory: LevelMemory | undefined, load: number, models: ModelLogs): number {
-  const said = saidBy(memory, load, models);
-  return said[followed(memory ?? NOTHING, said)] as number;
+  return mixed(memory ?? NOTHING, saidBy(memory, load, models));
 }
 
 /** Standard deviation of ln self time at today's size. */
@@ -124,7 +123,7 @@ export function levelAfter(
 
 function judgedBy(memory: LevelMemory, { load, time }: LevelPoint, models: ModelLogs): LevelMemory {
   const said = saidBy(memory, load, models);
-  const level = said[followed(memory, said)] as number;
+  const level = mixed(memory, said);
   const judged = [level, (models.curve + models.network) / 2, ...said.slice(0, RULES.length)];
   const isInside = Math.abs(time - level) <= OF_MIDDLE_80 * sigmaOf(memory);
   const added = [...judged.map((each) => Math.abs(time - each)), time - level, Number(isInside)];

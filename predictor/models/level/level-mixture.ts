@@ -27,11 +27,11 @@ export function sharesOf({ errors, weight }: MixtureState): number[] {
 }
 
 /**
- * Which forecast is followed: the median by shares, which one far forecast does not move. Within a dozen windows that is another one when
- * another one becomes the best.
+ * What the mixture says: the median by shares, which one far forecast does not move. Within a dozen windows it follows another one when
+ * that becomes the best.
  * @param forecasts finite
  */
-export function followed(state: MixtureState, forecasts: readonly number[]): number {
+export function mixed(state: MixtureState, forecasts: readonly number[]): number {
   const shares = sharesOf(state);
   const order = forecasts
     .map((_, i) => i)
@@ -39,14 +39,10 @@ export function followed(state: MixtureState, forecasts: readonly number[]): num
   let below = 0;
   for (const i of order) {
     below += shares[i] as number;
-    if (below >= 0.5) return i;
+    if (below >= 0.5) return forecasts[i] as number;
   }
-  return order.at(-1) as number;
+  return forecasts[order.at(-1) as number] as number;
 }
-
-/** What the mixture says. @param forecasts finite */
-export const mixed = (state: MixtureState, forecasts: readonly number[]): number =>
-  forecasts[followed(state, forecasts)] as number;
 
 /** @param forecasts those that were made of `actual` */
 export const mixtureAfter = (

@@ -16,7 +16,6 @@ export interface NetworkAnswer {
   curveLog: number;
 }
 
-/** @internal */
 export const emptyNetworkAnswer = (): NetworkAnswer => ({
   logs: new Float64Array(QUANTILES.length),
   byCores: 0,

@@ -88,7 +88,7 @@ describe("policy auto with calibrated models", () => {
     const outcomes = course(20, idle, lost);
     const before = replicasOf(outcomes[2]!);
     for (const outcome of outcomes.slice(3)) {
-      expect(outcome.plan.policy).toBe("planner");
+      expect(outcome.plan.policy).toBe("planner-prior");
       expect(replicasOf(outcome)).toBeGreaterThanOrEqual(before);
     }
     expect(replicasOf(last(course(20, idle)))).toBeLessThan(before + 1);

@@ -55,7 +55,12 @@ export function prepare(memory: CostMemory, window: CostWindow): Problem | Model
   const growth = growthAtLimit(window, memory, misses.unexplained);
   const unsure = services.measured.filter(isUnsure(window, misses.keptServices));
   const keptServices = new Set(unsure.map(({ fixed }) => fixed.name));
-  const rules = { keptServices, grownCores: growth.grownCores, lostPerSecond: load.lostPerSecond };
+  const rules = {
+    keptServices,
+    heldUp: misses.heldUp,
+    grownCores: growth.grownCores,
+    lostPerSecond: load.lostPerSecond,
+  };
   const sizing = (outlook: LoadOutlook): Sizing =>
     sizingAt(outlook, services, rules, window, memory.startSeconds);
   const planned = sizing(load.outlook);

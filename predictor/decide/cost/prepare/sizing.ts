@@ -28,6 +28,8 @@ const NEAR = 0.8;
 export interface SizeRules {
   /** Services of which nothing is taken. */
   readonly keptServices: ReadonlySet<string>;
+  /** Services that wait for something else than their CPU: no more of them is bought than their load asks for. */
+  readonly heldUp: { has(service: string): boolean };
   /** CPU of all containers that measured misses ask for, cores by service. */
   readonly grownCores: ReadonlyMap<string, number>;
   /** Requests per second that fail before they reach a service. */
@@ -83,7 +85,7 @@ function sized(
   const isBehindFailures = rules.lostPerSecond.has(fixed.name);
   return {
     ...fixed,
-    ...(fixed.own && bounds(service, cores, rules.keptServices.has(fixed.name), window)),
+    ...(fixed.own && bounds(service, cores, rules, window)),
     demand: {
       cores,
       neededCores: neededCores(
@@ -113,17 +115,18 @@ function replicasFor({ fixed, speeds }: ServiceNow, cores: number, utilisation: 
   return speeds?.replicasFor(replicas) ?? replicas;
 }
 
-/** @param isKept nothing is taken from it */
 function bounds(
   service: ServiceNow,
   cores: number,
-  isKept: boolean,
+  { heldUp, keptServices }: SizeRules,
   { endMs, platform, settings: { cost } }: CostWindow,
 ): Pick<ServiceToSize, "floor" | "ceiling"> {
   const { model, observation, resizeCores } = service;
-  const { base, runningCores = base.cpuCores } = service.fixed;
+  const { base, name, runningCores = base.cpuCores } = service.fixed;
+  const [isHeldUp, isKept] = [heldUp.has(name), keptServices.has(name)];
   const { readyReplicas = base.replicas, resizable, spec } = observation;
-  const mostReplicas = Math.max(base.replicas, Math.ceil(cost.mostGrowth * readyReplicas) + GROWTH_PODS);
+  const grownReplicas = isHeldUp ? 0 : Math.ceil(cost.mostGrowth * readyReplicas) + GROWTH_PODS;
+  const mostReplicas = Math.max(base.replicas, grownReplicas);
   const needed = Math.ceil(replicasFor(service, cores, cost.mostUtilisation) - ROUNDING);
   const byLoad = resizable.cpu ? 1 : Math.min(mostReplicas, needed);
   // Where a container may be killed for memory another serves meanwhile.
@@ -151,7 +154,7 @@ function bounds(
     },
     ceiling: {
       replicas: bounded(observation, mostReplicas),
-      cpuCores: resizable.cpu ? Math.max(base.cpuCores, mostCores) : base.cpuCores,
+      cpuCores: resizable.cpu && !isHeldUp ? Math.max(base.cpuCores, mostCores) : base.cpuCores,
       memoryBytes: base.memoryBytes,
     },
   };
