@@ -20,11 +20,12 @@ describe("policy auto while pods wait for room on a node", () => {
 
   it("goes on asking for those of them that are worth it, asks for no more, and says so", () => {
     const outcome = last(course(40, LOADED, crowded));
-    expect(replicasOf(outcome)).toBeGreaterThan(2);
-    expect(replicasOf(outcome)).toBeLessThanOrEqual(4);
+    const replicas = replicasOf(outcome);
+    expect(replicas).toBeGreaterThan(2);
+    expect(replicas).toBeLessThanOrEqual(4);
     expect(wishOf(outcome, "backend").reasons).toContainEqual({
       code: "pods-unscheduled",
-      unscheduledPods: 2,
+      unscheduledPods: replicas - 2,
     });
   });
 
