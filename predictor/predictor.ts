@@ -41,7 +41,6 @@ import type { WorkloadSource } from "./sources/workload-source.ts";
 import { joinPeers } from "./run/process/join-peers.ts";
 import { followWorkloads, openSurroundings } from "./run/process/surroundings.ts";
 import type { Surroundings } from "./run/process/surroundings.ts";
-import { TrainingQueue } from "./learn/training-queue.ts";
 import { WindowClock } from "./run/application/window-clock.ts";
 import type { ClosedWindow } from "./run/application/window-clock.ts";
 import type { AddResult } from "./window/drops.ts";
@@ -223,7 +222,6 @@ async function openApplications(
 ): Promise<Applications> {
   const { clock, ends, log, metrics, options, surroundings } = setting;
   const { cluster, only, sources = [] } = surroundings;
-  const trainer = new TrainingQueue();
   const known = (): readonly Application[] =>
     only === undefined ? (followed?.planned() ?? []) : [only.current()].filter((each) => each !== undefined);
   let followed: FollowedApplications | undefined;
@@ -237,7 +235,6 @@ async function openApplications(
     rates: several ? rememberedRates(rates) : rates,
     nodes,
     workloadProblem: (application) => source?.lacks?.(application),
-    trainer: trainer.forOne(),
     webhook,
     reasoner: openReasoner(setting),
   };
@@ -267,7 +264,6 @@ async function openApplications(
   ends.push(async () => applications.stop());
   if (source !== undefined) lookAtScalings(source, applications, ends);
   // Before applications are, which wait for their trainings.
-  ends.push(async () => trainer.stop());
   registerApplications(metrics.registry, applications);
   return applications;
 }

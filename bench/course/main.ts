@@ -37,9 +37,9 @@ const QUICK_POLICIES = new Set(["tradewind-auto", "hpa-cpu", "static"]);
 export const REPORT_SEEDS = 10_000;
 const TUNING_SEEDS = 1;
 const TUNING_RUNS = 1;
-/** Left out unless asked for by name: trainings take minutes a run, and what is switched off is no policy of its own. */
+/** Left out unless asked for by name: what is switched off is no policy of its own. */
 const ON_REQUEST = new Set([
-  "tradewind-auto-trained",
+  "tradewind-auto-no-network",
   "tradewind-auto-no-seasons",
   "tradewind-auto-no-node-speeds",
 ]);

@@ -1,13 +1,11 @@
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import type { Rng } from "@tradewind/core/values/rng.ts";
-import { seededRng } from "@tradewind/core/values/rng.ts";
+import { levelsAfter } from "@tradewind/predictor/decide/cost/learn/learn-levels.ts";
 import { profileObservation } from "@tradewind/predictor/decide/cost/learn/learn-services.ts";
+import type { ServiceModelMemory } from "@tradewind/predictor/decide/cost/learn/state.ts";
 import { emptyProfile, track } from "@tradewind/predictor/models/queue/tracked-profile.ts";
-import type { ProfileState } from "@tradewind/predictor/models/queue/tracked-profile.ts";
-import { surroundingsOf } from "@tradewind/predictor/models/residual/inputs.ts";
-import type { InUse } from "@tradewind/predictor/models/residual/standing.ts";
-import type { ServiceWindow } from "@tradewind/predictor/models/residual/served-rows.ts";
-import { provenResidual } from "@tradewind/simulator/backtest/service-model.ts";
+import { surroundingsOf } from "@tradewind/predictor/models/network/surroundings.ts";
+import type { NetworkWindow } from "@tradewind/predictor/models/network/window-inputs.ts";
 import type { Scenario } from "./application.ts";
 import { simulatedWindow, sweptStates } from "./windows.ts";
 
@@ -19,15 +17,10 @@ export function simulatedSweep(scenario: Scenario, windows: number, rng: Rng): W
 }
 
 /** What the predictor knows of a service. */
-export interface ServiceModel {
-  readonly service: string;
-  readonly profile: ProfileState;
-  /** Absent where later windows did not prove one. */
-  readonly residual: InUse | undefined;
-}
+export type ServiceModel = Pick<ServiceModelMemory, "level" | "network" | "profile" | "service">;
 
 /** A service's windows as its models take them in. */
-export function seenOf(sets: readonly WindowSet[], service: string): ServiceWindow[] {
+export function seenOf(sets: readonly WindowSet[], service: string): NetworkWindow[] {
   return sets.flatMap(({ windows }) => {
     const window = windows.find((each) => each.service === service);
     if (window === undefined) return [];
@@ -36,26 +29,15 @@ export function seenOf(sets: readonly WindowSet[], service: string): ServiceWind
   });
 }
 
-export const tracked = (before: ProfileState, windows: readonly ServiceWindow[]): ProfileState =>
-  windows.reduce((state, { observation }) => track(state, observation), before);
+/** What is known after more windows, as the predictor learns. */
+export const learntFrom = (before: ServiceModel, windows: readonly NetworkWindow[]): ServiceModel =>
+  windows.reduce((model: ServiceModel, window) => {
+    const profile = track(model.profile, window.observation);
+    return { service: model.service, profile, ...levelsAfter(model, window, profile, 0.95) };
+  }, before);
 
-/** A tracked profile of every service, and a residual where it is proven, from the windows alone, as the predictor learns. */
-export function learnServices(scenario: Scenario, sweep: readonly WindowSet[]): ServiceModel[] {
-  return scenario.truth.services.map(({ name: service }, i) => {
-    const windows = seenOf(sweep, service);
-    const job = {
-      namespace: "default",
-      service,
-      windows,
-      percentile: 0.95,
-      version: 1,
-      nowMs: 0,
-      seed: i + 1,
-    } as const;
-    return {
-      service,
-      profile: tracked(emptyProfile(), windows),
-      residual: provenResidual(job, seededRng(i + 1)),
-    };
-  });
-}
+/** All services, from the windows alone. */
+export const learnServices = (scenario: Scenario, sweep: readonly WindowSet[]): ServiceModel[] =>
+  scenario.truth.services.map(({ name: service }) =>
+    learntFrom({ service, profile: emptyProfile() }, seenOf(sweep, service)),
+  );

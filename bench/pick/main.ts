@@ -152,11 +152,9 @@ export const benchmark: Benchmark = {
     const perApplication = quick ? QUICK.states : STATES_PER_APPLICATION;
     const startedMs = performance.now();
     const states: PickState[] = [];
-    let residuals = 0;
     for (const [at, services] of sizes.entries()) {
       const applicationSeed = FIRST_SEED + 1_000 * seed + 10 * at;
       const learnt = learn(applicationSeed, services, quick);
-      residuals += learnt.models.filter(({ residual }) => residual !== undefined).length;
       const rng = seededRng(applicationSeed + 2);
       const drawn = Array.from({ length: perApplication }, () => pickState(learnt, rng));
       states.push(...drawn);
@@ -172,7 +170,6 @@ export const benchmark: Benchmark = {
       states: states.length,
       applications: sizes.length,
       sweepWindows: quick ? QUICK.windows : SWEEP_WINDOWS,
-      residualsInUse: residuals,
       nearTies: states.filter(isTie).length,
       bestSteps: sharesOf((outcomes.get("chain") ?? []).map(({ best }) => best)),
       memoryRule: memoryRuleOf(states),

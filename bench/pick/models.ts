@@ -1,3 +1,5 @@
+import { networkOf } from "@tradewind/predictor/decide/cost/learn/learn-levels.ts";
+import { ServedLevel } from "@tradewind/predictor/models/level/served-level.ts";
 import { costPerHour } from "@tradewind/core/contract/prices.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
 import { serviceSpecs } from "@tradewind/core/contract/application.ts";
@@ -11,8 +13,6 @@ import type { FlowGraph } from "@tradewind/predictor/models/route/call-graph.ts"
 import { FlowTail } from "@tradewind/predictor/models/route/flow-tail.ts";
 import { predictOwnTime } from "@tradewind/predictor/models/queue/tracked-profile.ts";
 import type { OwnTime, ProfileState } from "@tradewind/predictor/models/queue/tracked-profile.ts";
-import { surroundingsOf } from "@tradewind/predictor/models/residual/inputs.ts";
-import { ServedResidual } from "@tradewind/predictor/models/residual/residual.ts";
 import { meanOverTail } from "../endtoend/data.ts";
 import type { ServiceModel } from "./learn.ts";
 
@@ -71,6 +71,7 @@ export function stepUp(
   return memoryBytes > size.memoryBytes ? { ...size, memoryBytes } : undefined;
 }
 
+const base: OwnTime = { meanSeconds: 0, tailSeconds: 0, sigma: 0, tailByCores: 0, tailByLoad: 0 };
 const out: OwnTime = { meanSeconds: 0, tailSeconds: 0, sigma: 0, tailByCores: 0, tailByLoad: 0 };
 
 /** Whether a step of memory changes nothing, as in a decision's search, or spares the CPU that a lack of it seems to cost. */
@@ -93,17 +94,23 @@ function withMemory(profile: ProfileState, peakBytes: number, now: number, then:
 /** Self-time p95 of a service by size. */
 function ownTails(
   window: Window,
-  { profile, residual }: ServiceModel,
+  model: ServiceModel,
   requestsPerSecond: number,
   peakBytes: number,
 ): (size: Size) => number {
-  const now = sizeOf(window).memoryBytes;
-  const seen = surroundingsOf(window);
+  const { profile } = model;
+  const now = sizeOf(window);
+  const here = { cpuCores: now.cpuCores, loadPerContainer: (window.requestsPerSecond ?? 0) / now.replicas };
+  const served =
+    here.loadPerContainer > 0
+      ? new ServedLevel(profile, 0.95, { here, level: model.level, network: networkOf(model) })
+      : undefined;
   return ({ cpuCores, memoryBytes, replicas }) => {
     const place = { cpuCores, loadPerContainer: requestsPerSecond / replicas };
-    const sized = withMemory(profile, peakBytes, now, memoryBytes);
+    const sized = withMemory(profile, peakBytes, now.memoryBytes, memoryBytes);
+    predictOwnTime(profile, place, 0.95, base);
     predictOwnTime(sized, place, 0.95, out);
-    if (residual) new ServedResidual(residual.model, sized, seen, 0.95, residual).apply(place, out);
+    served?.apply(place, out, true, base);
     return out.tailSeconds;
   };
 }
@@ -115,7 +122,7 @@ function arrivingLoads({ windows, flows: [flow] }: WindowSet, { nodeOf, visits }
   return windows.map((_, at) => began * (visits[nodeOf[at] ?? 0] ?? 0));
 }
 
-/** Every step up of every service, by the models of the predictor: tracked profiles with their residuals, and the call graph. */
+/** Every step up of every service, by the models of the predictor: levels, curves and the latency network, and the call graph. */
 export function predictedSteps(
   { application, known, memoryPeaks, windowSet }: Seen,
   memorySteps: MemorySteps = "without effect",

@@ -5,7 +5,7 @@ import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import type { Rng } from "@tradewind/core/values/rng.ts";
 import { costPerHour } from "@tradewind/core/contract/prices.ts";
 import type { Scenario } from "./application.ts";
-import { seenOf, tracked } from "./learn.ts";
+import { learntFrom, seenOf } from "./learn.ts";
 import type { ServiceModel } from "./learn.ts";
 import { MEMORY_RATIO, predictedSteps, RESOURCES, sizeOf, stepUp } from "./models.ts";
 import type { Choice, PredictedStep, Seen } from "./models.ts";
@@ -108,10 +108,7 @@ export function pickState(learnt: Learnt, rng: Rng): PickState {
   const windowSet = simulatedWindow(scenario, states, (first + WINDOWS_BEFORE) * 15_000, rng);
   const seen = [...before, windowSet];
   const known = new Map(
-    models.map((model) => [
-      model.service,
-      { ...model, profile: tracked(model.profile, seenOf(seen, model.service)) },
-    ]),
+    models.map((model) => [model.service, learntFrom(model, seenOf(seen, model.service))]),
   );
   const application = applicationOf(scenario);
   return {
@@ -160,17 +157,17 @@ export function memoryFirstPick(state: PickState): Choice | undefined {
   return most > 1 ? { service: shortages.indexOf(most), resource: "memory" } : chainPick(state);
 }
 
-const withoutResiduals = (state: PickState): PickState => ({
+const byCurvesAlone = (state: PickState): PickState => ({
   ...state,
-  known: new Map([...state.known].map(([name, model]) => [name, { ...model, residual: undefined }])),
+  known: new Map([...state.known].map(([name, { profile, service }]) => [name, { profile, service }])),
 });
 
 /** As {@link decisionPick}, by the tracked profiles alone. */
 export const trackedDecisionPick = (state: PickState): Choice | undefined =>
-  decisionPick(withoutResiduals(state));
+  decisionPick(byCurvesAlone(state));
 
 /** As {@link chainPick}, by the tracked profiles alone. */
-export const trackedPick = (state: PickState): Choice | undefined => chainPick(withoutResiduals(state));
+export const trackedPick = (state: PickState): Choice | undefined => chainPick(byCurvesAlone(state));
 
 /** The service with the highest measured self-time p95, and the resource that its profile says brings that down most per cost. */
 export function highestLatencyPick(state: Seen): Choice | undefined {

@@ -1,9 +1,13 @@
 import { seededRng } from "@tradewind/core/values/rng.ts";
 import type { Rng } from "@tradewind/core/values/rng.ts";
 import { mean, quantile } from "@tradewind/core/values/statistics.ts";
+import { emptyMixture, mixed, mixtureAfter } from "@tradewind/predictor/models/level/level-mixture.ts";
+import type { MixtureState } from "@tradewind/predictor/models/level/level-mixture.ts";
+import { RULES } from "@tradewind/predictor/models/level/level-rules.ts";
+import type { LevelPoint, Rule } from "@tradewind/predictor/models/level/level-rules.ts";
 import type { LatencyNetwork } from "@tradewind/predictor/models/network/latency-network.ts";
 import { LEAST_CALLS, logLoad } from "@tradewind/predictor/models/network/window-inputs.ts";
-import type { ServiceWindow } from "@tradewind/predictor/models/residual/served-rows.ts";
+import type { NetworkWindow } from "@tradewind/predictor/models/network/window-inputs.ts";
 import { randomScenario } from "../pick/application.ts";
 import type { Scenario } from "../pick/application.ts";
 import { seenOf } from "../pick/learn.ts";
@@ -14,9 +18,6 @@ import { rankCorrelation } from "../statistics.ts";
 import { insideShare, meanError, rounded } from "./errors.ts";
 import { askExperts, EXPERT_COUNT, inOrder } from "./experts.ts";
 import type { ServiceHistory } from "./experts.ts";
-import { LevelMixture } from "./level-mixture.ts";
-import { RULES } from "./level-rules.ts";
-import type { LevelPoint, Rule } from "./level-rules.ts";
 
 /** Windows that a service is known from: calm ones, and every so often four of another load and size. */
 const WINDOWS = 56;
@@ -91,11 +92,11 @@ function windowsOf(
 
 /** A service after its windows, and how well each expert followed its level. */
 interface FollowedService extends ServiceHistory {
-  readonly mixture: LevelMixture;
+  readonly mixture: MixtureState;
 }
 
-function follow(network: LatencyNetwork, windows: readonly ServiceWindow[]): FollowedService {
-  const mixture = new LevelMixture(EXPERT_COUNT);
+function follow(network: LatencyNetwork, windows: readonly NetworkWindow[]): FollowedService {
+  let mixture = emptyMixture(EXPERT_COUNT);
   const points: LevelPoint[] = [];
   let state = network.empty();
   for (const window of windows) {
@@ -103,7 +104,7 @@ function follow(network: LatencyNetwork, windows: readonly ServiceWindow[]): Fol
     const isMeasured = calls >= LEAST_CALLS && p95Seconds > 0;
     if (isMeasured && network.isReady(state)) {
       const answers = askExperts(network, { state, points }, { cpuCores, loadPerContainer });
-      mixture.learn(inOrder(answers), Math.log(p95Seconds));
+      mixture = mixtureAfter(mixture, inOrder(answers), Math.log(p95Seconds));
     }
     state = network.after(state, window);
     if (isMeasured) points.push({ load: logLoad(loadPerContainer), time: Math.log(p95Seconds) });
@@ -126,7 +127,7 @@ export function crossApplication(network: LatencyNetwork, seed: number): CrossRo
       const { by, high, low } = answers;
       const both = (by.curve + by.network) / 2;
       // Places begin with the one where it runs: what is measured there, less what is expected there.
-      level ??= followed.mixture.mix(inOrder(answers)) - both;
+      level ??= mixed(followed.mixture, inOrder(answers)) - both;
       return {
         kind,
         truth: Math.log(quantile(seconds, 0.95)),

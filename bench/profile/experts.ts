@@ -1,3 +1,7 @@
+import { askRules } from "@tradewind/predictor/models/level/level-rules.ts";
+import type { LevelPoint } from "@tradewind/predictor/models/level/level-rules.ts";
+import { EXPERTS } from "@tradewind/predictor/models/level/level-memory.ts";
+import type { Expert } from "@tradewind/predictor/models/level/level-memory.ts";
 import { emptyNetworkAnswer } from "@tradewind/predictor/models/network/head.ts";
 import type {
   LatencyNetwork,
@@ -6,12 +10,8 @@ import type {
 } from "@tradewind/predictor/models/network/latency-network.ts";
 import { MEDIAN, MIDDLE_80 } from "@tradewind/predictor/models/network/shape.ts";
 import { logLoad } from "@tradewind/predictor/models/network/window-inputs.ts";
-import { askRules, RULES } from "./level-rules.ts";
-import type { LevelPoint } from "./level-rules.ts";
 
-/** All that say what the p95 of a service is at a size and load. */
-const EXPERTS = [...RULES, "curve", "network"] as const;
-export type Expert = (typeof EXPERTS)[number];
+export type { Expert };
 
 /** ln p95, s. */
 export interface ExpertAnswers {

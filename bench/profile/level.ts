@@ -1,12 +1,12 @@
 import { median, quantile } from "@tradewind/core/values/statistics.ts";
+import { emptyMixture, mixed, mixtureAfter } from "@tradewind/predictor/models/level/level-mixture.ts";
+import { LOOKED_BACK, RULES } from "@tradewind/predictor/models/level/level-rules.ts";
+import type { LevelPoint } from "@tradewind/predictor/models/level/level-rules.ts";
 import type { LatencyNetwork } from "@tradewind/predictor/models/network/latency-network.ts";
 import { logLoad } from "@tradewind/predictor/models/network/window-inputs.ts";
 import { insideShare, meanError } from "./errors.ts";
 import { askExperts, EXPERT_COUNT, inOrder } from "./experts.ts";
 import type { Expert, ExpertAnswers } from "./experts.ts";
-import { LevelMixture } from "./level-mixture.ts";
-import { LOOKED_BACK, RULES } from "./level-rules.ts";
-import type { LevelPoint } from "./level-rules.ts";
 import type { Recorded, Recording } from "./recordings.ts";
 
 /** Windows ahead. */
@@ -30,7 +30,7 @@ interface JudgedForecast extends LevelForecast {
 
 /** Forecasts of one service, each from the windows up to `ahead` windows before. */
 function follow(network: LatencyNetwork, rows: readonly Recorded[], ahead: number): JudgedForecast[] {
-  const mixture = new LevelMixture(EXPERT_COUNT);
+  let mixture = emptyMixture(EXPERT_COUNT);
   const loads = rows.map(({ window }) => window.observation.loadPerContainer ?? 0);
   const middle = median(loads);
   const calm = median(rows.filter((_, i) => (loads[i] ?? 0) <= middle).map(({ p95Seconds }) => p95Seconds));
@@ -48,7 +48,7 @@ function follow(network: LatencyNetwork, rows: readonly Recorded[], ahead: numbe
     const forecast = pending[i];
     const truth = Math.log(row.p95Seconds);
     if (forecast !== undefined) {
-      mixture.learn(inOrder(forecast), truth);
+      mixture = mixtureAfter(mixture, inOrder(forecast), truth);
       const isKnee = row.p95Seconds >= 2 * calm;
       if (i >= WARM_UP) judged.push({ ...forecast, truth, isKnee, isBusy: useOf(row) > BUSY });
     }
@@ -61,7 +61,7 @@ function follow(network: LatencyNetwork, rows: readonly Recorded[], ahead: numbe
     const { cpuCores, loadPerContainer = 0 } = observation;
     const question = { cpuCores, loadPerContainer, interference: surroundings.interference };
     const answers = askExperts(network, { state, points }, question);
-    pending[i + ahead] = { ...answers, ours: mixture.mix(inOrder(answers)) };
+    pending[i + ahead] = { ...answers, ours: mixed(mixture, inOrder(answers)) };
   }
   return judged;
 }

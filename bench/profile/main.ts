@@ -3,7 +3,6 @@ import { boutiqueGke, onlineBoutique, platformSweep, sweepPath } from "./recordi
 import { shippedNetwork } from "@tradewind/predictor/models/network/shipped.ts";
 import { crossApplication, measureCross } from "./cross.ts";
 import { measureLevels } from "./level.ts";
-import { measureServed } from "./served.ts";
 import { heldOutOf, measureUnseen } from "./unseen.ts";
 
 /** Applications of the simulator that sizes and loads not seen are asked of; those of a seed begin at a thousand times it. */
@@ -39,17 +38,13 @@ export const benchmark: Benchmark = {
       progress(`${recording.name}: later windows`);
       return measureLevels(network, recording);
     });
-    const residual = recordings.map((recording) => {
-      progress(`${recording.name}: as served`);
-      return measureServed(recording);
-    });
-    if (values["served"] === true) return Promise.resolve({ served, residual });
+    if (values["served"] === true) return Promise.resolve({ served });
     const datasets = recordings.flatMap((recording) => {
       progress(`${recording.name}: held out`);
-      return measureUnseen(recording, { network, seed, quick });
+      return measureUnseen(recording, { network, quick });
     });
     const heldout = datasets.map(heldOutOf);
     const missing = sweep === undefined ? ["platform-sweep"] : [];
-    return Promise.resolve({ cross, served, residual, heldout, datasets, missing });
+    return Promise.resolve({ cross, served, heldout, datasets, missing });
   },
 };

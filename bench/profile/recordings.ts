@@ -2,15 +2,15 @@ import { existsSync, readFileSync } from "node:fs";
 import { parseJsonWith } from "@tradewind/core/values/config.ts";
 import { SweepRow } from "@tradewind/core/contract/sweep.ts";
 import { profileObservation } from "@tradewind/predictor/decide/cost/learn/learn-services.ts";
-import { surroundingsOf } from "@tradewind/predictor/models/residual/inputs.ts";
-import type { Surroundings } from "@tradewind/predictor/models/residual/inputs.ts";
-import type { ServiceWindow } from "@tradewind/predictor/models/residual/served-rows.ts";
+import { surroundingsOf } from "@tradewind/predictor/models/network/surroundings.ts";
+import type { Surroundings } from "@tradewind/predictor/models/network/surroundings.ts";
+import type { NetworkWindow } from "@tradewind/predictor/models/network/window-inputs.ts";
 import { numberIn, readCsv } from "./csv.ts";
 
 /** A measured window of one service. */
 export interface Recorded {
   readonly service: string;
-  readonly window: ServiceWindow;
+  readonly window: NetworkWindow;
   readonly p95Seconds: number;
   readonly replicas: number;
   /** Replicas, allocation and interference that were set: what a split by configuration leaves out whole. */
@@ -41,7 +41,7 @@ interface MinuteFacts {
   readonly surroundings: Surroundings;
 }
 
-function minute(facts: MinuteFacts): ServiceWindow {
+function minute(facts: MinuteFacts): NetworkWindow {
   const { atMs, containers, cpuCores, load, p95Seconds, surroundings, usedCores } = facts;
   return {
     observation: {

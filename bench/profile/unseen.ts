@@ -1,5 +1,4 @@
 import { INTERFERENCE_COMPONENTS } from "@tradewind/core/contract/interference.ts";
-import { seededRng } from "@tradewind/core/values/rng.ts";
 import {
   demandOf,
   emptyProfile,
@@ -11,24 +10,12 @@ import type { OwnTime, ProfileState } from "@tradewind/predictor/models/queue/tr
 import { emptyNetworkAnswer } from "@tradewind/predictor/models/network/head.ts";
 import type { LatencyNetwork, NetworkState } from "@tradewind/predictor/models/network/latency-network.ts";
 import { MEDIAN } from "@tradewind/predictor/models/network/shape.ts";
-import { ServedResidual } from "@tradewind/predictor/models/residual/residual.ts";
-import type { InUse } from "@tradewind/predictor/models/residual/standing.ts";
-import { provenResidual } from "@tradewind/simulator/backtest/service-model.ts";
 import { mean, median } from "@tradewind/core/values/statistics.ts";
 import type { Recorded, Recording } from "./recordings.ts";
 import { boosted, linear, naive, piecewise } from "./rivals/rivals.ts";
 import type { Row } from "./rivals/rivals.ts";
 
-export const METHODS = [
-  "ours",
-  "tracked",
-  "network",
-  "both",
-  "linear",
-  "piecewise",
-  "boosted",
-  "naive",
-] as const;
+export const METHODS = ["ours", "tracked", "network", "linear", "piecewise", "boosted", "naive"] as const;
 type Method = (typeof METHODS)[number];
 type MethodErrors = Record<Method, number | null>;
 
@@ -41,32 +28,25 @@ interface Predicted {
 
 const out: OwnTime = { meanSeconds: 0, tailSeconds: 0, sigma: 0, tailByCores: 0, tailByLoad: 0 };
 
-/** The product's own models at a row's size and load: the tracked profile, times the residual where one was proven. */
-function ownTail(
-  state: ProfileState,
-  residual: InUse | undefined,
-  { window: { observation, surroundings } }: Recorded,
-): number {
+/** The queueing curve at a row's size and load. */
+function curveTail(state: ProfileState, { window: { observation } }: Recorded): number {
   const { cpuCores, loadPerContainer = 0 } = observation;
-  const place = { cpuCores, loadPerContainer };
-  predictOwnTime(state, place, 0.95, out);
-  if (residual !== undefined)
-    new ServedResidual(residual.model, state, surroundings, 0.95, residual).apply(place, out);
+  predictOwnTime(state, { cpuCores, loadPerContainer }, 0.95, out);
   return out.tailSeconds;
 }
 
 const answer = emptyNetworkAnswer();
 
-/** By the network that all services share, after the windows of the training, and by the geometric mean of it and the curve. */
+/** By the network that all services share, after the windows of the training; and the product's own: the geometric mean of it and the curve. */
 function networkTails(
   network: LatencyNetwork,
   state: NetworkState,
   { window: { observation, surroundings } }: Recorded,
-): { readonly network: number; readonly both: number } {
+): { readonly network: number; readonly ours: number } {
   const { cpuCores, loadPerContainer = 0 } = observation;
   network.at(state, { cpuCores, loadPerContainer, interference: surroundings.interference }, answer);
   const log = answer.logs[MEDIAN] ?? Number.NaN;
-  return { network: Math.exp(log), both: Math.exp((log + answer.curveLog) / 2) };
+  return { network: Math.exp(log), ours: Math.exp((log + answer.curveLog) / 2) };
 }
 
 /** What rivals see: size, load, memory, interference, and the utilisation that our profile expects of these. */
@@ -88,7 +68,7 @@ function columnsOf(state: ProfileState, { window: { observation, surroundings } 
 function predictService(
   rows: readonly Recorded[],
   isTest: (row: Recorded) => boolean,
-  { network, seed }: UnseenOptions,
+  { network }: UnseenOptions,
 ): Predicted[] {
   const train = rows.filter((row) => !isTest(row));
   const test = rows.filter(isTest);
@@ -96,9 +76,6 @@ function predictService(
   const state = windows.reduce((before, { observation }) => track(before, observation), emptyProfile());
   if (!isCalibrated(state)) return [];
   const seen = windows.reduce((before, window) => network.after(before, window), network.empty());
-  const job = { namespace: "bench", percentile: 0.95, version: 1, nowMs: 0, seed } as const;
-  const service = rows[0]?.service ?? "";
-  const residual = provenResidual({ ...job, service, windows }, seededRng(seed));
   const rowOf = (row: Recorded): Row => ({
     columns: columnsOf(state, row),
     latencySeconds: row.p95Seconds,
@@ -117,8 +94,7 @@ function predictService(
     p95Seconds: row.p95Seconds,
     isKnee: row.p95Seconds >= 2 * calm,
     by: {
-      ours: ownTail(state, residual, row),
-      tracked: ownTail(state, undefined, row),
+      tracked: curveTail(state, row),
       ...networkTails(network, seen, row),
       linear: rivals.linear[at] ?? 0,
       piecewise: rivals.piecewise[at] ?? 0,
@@ -156,14 +132,14 @@ export function heldOutOf({
     kneeMean: kneeMape[method],
     kneeMedian: kneeMedian[method],
   });
-  const [ours, curve, network, both] = [of("ours"), of("tracked"), of("network"), of("both")];
+  const [ours, curve, network] = [of("ours"), of("tracked"), of("network")];
   const rivals = {
     linear: of("linear"),
     piecewise: of("piecewise"),
     trees: of("boosted"),
     constant: of("naive"),
   };
-  return { set: name, split, ours, curve, network, both, ...rivals };
+  return { set: name, split, ours, curve, network, ...rivals };
 }
 
 /** Absolute percentage error of every method, one decimal; null without rows. */
@@ -179,7 +155,6 @@ function errorsOf(rows: readonly Predicted[], middle: (errors: readonly number[]
 
 interface UnseenOptions {
   readonly network: LatencyNetwork;
-  readonly seed: number;
 }
 
 /** Every split of one recording. @param quick two services only */

@@ -4,7 +4,6 @@ import { WORKLOADS_SCHEMA } from "@tradewind/core/contract/workload.ts";
 import type { WorkloadList } from "@tradewind/core/contract/workload.ts";
 import { createLog } from "@tradewind/core/process/log.ts";
 import { parseApplication } from "@tradewind/kubernetes/application/file.ts";
-import { TrainingQueue } from "@tradewind/predictor/learn/training-queue.ts";
 import { NodeRoom } from "@tradewind/predictor/nodes/node-room.ts";
 import { PlannedApplication } from "@tradewind/predictor/run/application/planned-application.ts";
 import { Gathering } from "@tradewind/predictor/run/application/gathering.ts";
@@ -78,7 +77,6 @@ export async function play(
     "the application",
   );
   const workloads = workloadsOf(setting, fromMs);
-  const trainer = new TrainingQueue();
   const planned = await PlannedApplication.open(
     {
       options,
@@ -86,7 +84,6 @@ export async function play(
       rates: { over: () => new Map(usesOf(services)) },
       workloadProblem: () => undefined,
       nodes: new NodeRoom(),
-      trainer: trainer.forOne(),
       metrics: new PredictorMetrics(),
       webhook: undefined,
       reasoner: undefined,
@@ -131,7 +128,6 @@ export async function play(
     }
   } finally {
     await planned.stop();
-    await trainer.stop();
   }
   return played;
 }

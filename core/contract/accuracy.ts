@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { CAUSE_TYPES } from "./cause.ts";
-import { Count, EpochMs, ObjectName, ServiceName } from "./quantity.ts";
+import { Count, EpochMs, NonNegative, ObjectName, ServiceName } from "./quantity.ts";
 
 /** Who says what the cause was: a person, whoever injected the fault, or a change that was carried out. */
 export const LABEL_SOURCES = ["operator", "injected", "verified"] as const;
@@ -38,6 +38,28 @@ export const CauseJudgement = z.strictObject({
 });
 export type CauseJudgement = z.infer<typeof CauseJudgement>;
 
+/** What sets the level of a self time: four rules of one line, the queueing curve, and the latency network. */
+export const LEVEL_EXPERTS = ["lastValue", "median", "kernel", "logLinear", "curve", "network"] as const;
+
+/** How well the self time of one service was known over its last windows, before each was seen: errors are mean |ln(measured / expected)|. */
+export const ServiceAccuracy = z.strictObject({
+  service: ServiceName,
+  /** What sets the level now. */
+  expert: z.enum(LEVEL_EXPERTS),
+  error: NonNegative,
+  /** Share of the windows within the interval that should hold 0.8 of them. */
+  coverage: z.number().min(0).max(1),
+  windows: Count,
+  /** The best rule of one line, and its error. */
+  rule: z.enum(LEVEL_EXPERTS),
+  ruleError: NonNegative,
+  /** Of curve and network together, which say what other sizes come to. */
+  modelError: NonNegative,
+  /** The models do clearly worse than that rule: no more than a fifth is taken from the service at a time. */
+  isHeldNear: z.boolean(),
+});
+export type ServiceAccuracy = z.infer<typeof ServiceAccuracy>;
+
 export const ACCURACY_SCHEMA = "tradewind.dev/accuracy/v1";
 
 /** How often causes were right that were named: `GET /v1/accuracy` of the predictor. */
@@ -59,5 +81,7 @@ export const Accuracy = z.strictObject({
     .max(64),
   /** Changes of sizes during incidents of which the models were asked before: carried out, and with the outcome that they expected. */
   counterfactuals: z.strictObject({ executed: Count, agreed: Count }),
+  /** Absent in answers of releases that did not say it. */
+  services: z.array(ServiceAccuracy).max(10_000).optional(),
 });
 export type Accuracy = z.infer<typeof Accuracy>;

@@ -146,7 +146,11 @@ export function composePicture(parts: PictureParts): Picture {
       ["agent", `${addresses["agent"] ?? ""}/metrics`],
     ],
     troubles: problem === undefined || isBeginning ? [] : [problem],
-    notes: [...(isBeginning && policy.kind === "tradewind" ? [COLLECTING] : []), ...heldNote(parts.observation), ...parts.notes],
+    notes: [
+      ...(isBeginning && policy.kind === "tradewind" ? [COLLECTING] : []),
+      ...heldNote(parts.observation),
+      ...parts.notes,
+    ],
     answer: parts.answer,
     totals: totalsOf(parts),
     trend: trendOf(parts),

@@ -10,14 +10,17 @@ import { fail } from "./replies.ts";
 /** A token that only reads says nothing of causes. */
 const JUDGING = { config: { scope: "approve" } as Need };
 
-/** How right named causes were, and what somebody knows of what the cause was. */
+/** How right named causes were, how well self times are known, and what somebody knows of what the cause was. */
 export function addAccuracy(server: FastifyInstance, applications: Applications): void {
   server.get("/v1/accuracy", async (request, reply) => {
     const found = chosen(applications, request.query as Asked);
     if ("problem" in found) return fail(reply, found.status, found.code, found.problem);
-    const { application, explaining } = found.one;
+    const { application, explaining, profiles } = found.one;
     const { name, namespace } = application;
-    return reply.send(explaining.accuracy({ application: name, namespace }));
+    return reply.send({
+      ...explaining.accuracy({ application: name, namespace }),
+      services: profiles.list(),
+    });
   });
   server.post("/v1/labels", JUDGING, async (request, reply) => {
     const { data: label, error } = CauseLabel.safeParse(request.body);

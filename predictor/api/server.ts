@@ -16,6 +16,7 @@ import type { Registry } from "prom-client";
 import type { Applications } from "../run/applications.ts";
 import { mergedMetrics } from "../run/merged-metrics.ts";
 import type { PlannedApplication } from "../run/application/planned-application.ts";
+import { shippedText } from "../learn/students/shipped.ts";
 import { parseListen } from "../sources/otlp/listen-address.ts";
 import { addAccuracy } from "./accuracy.ts";
 import { addApplicationRoutes } from "./application-routes.ts";
@@ -54,7 +55,6 @@ const MAX_BODY_BYTES = 1_024;
 const MAX_WHAT_IF_BYTES = 256 * 1_024;
 const IDLE_MS = 30_000;
 
-const HASH = /^[0-9a-f]{16}$/;
 /** Each exporter keeps two connections, a Prometheus one. */
 const CONNECTIONS: ConnectionLimits = { maxConnections: 256, maxPerAddress: 64, firstRequestMs: 10_000 };
 const HEADERS = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
@@ -139,9 +139,7 @@ function addRoutes(server: FastifyInstance, options: ApiOptions): void {
     return fail(reply, 404, "not-found", "the inputs of this decision are not kept (any more)");
   });
   server.get<{ Params: { hash: string } }>("/v1/models/:hash", async ({ params }, reply) => {
-    const text = HASH.test(params.hash)
-      ? ofAny(applications, (each) => each.modelText(params.hash))
-      : undefined;
+    const text = shippedText(params.hash);
     if (text !== undefined) return sendText(reply, text, "");
     return fail(reply, 404, "not-found", "this model is not kept (any more)");
   });

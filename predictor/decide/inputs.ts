@@ -9,7 +9,6 @@ import { z } from "zod";
 import type { Sensitivities } from "./cost/price/sensitivities.ts";
 import type { WhatIf } from "./cost/price/what-if.ts";
 import type { ServiceQueue } from "./facts/queue-estimate.ts";
-import { ServiceEvidence } from "./facts/evidence.ts";
 import { PolicySettings } from "./facts/settings.ts";
 import type { SloStanding } from "./facts/verdict.ts";
 import { PolicyState } from "./state.ts";
@@ -27,9 +26,8 @@ export const PolicyInputs = z.strictObject({
   settings: PolicySettings,
   state: PolicyState,
   windowSet: WindowSet,
-  /** The trained residuals of services' tracked profiles that are in use; absent where nothing is learnt. */
-  profiles: z.array(ServiceEvidence).max(10_000).optional(),
-  /** In records of releases that learnt residuals of flows, which no decision read. */
+  /** In records of releases that trained residuals of services and of flows: nothing is decided by them. */
+  profiles: z.array(z.unknown()).max(10_000).optional(),
   endToEnd: z.array(z.unknown()).optional(),
   /** What the largest node has room for; absent where the nodes are not known. */
   largestContainer: z

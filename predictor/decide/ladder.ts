@@ -1,8 +1,6 @@
 import { withSizes } from "./advice.ts";
 import { courseOf } from "./course.ts";
 import { factsOf } from "./window-facts.ts";
-import { NO_MODELS } from "./facts/evidence.ts";
-import type { Models } from "./facts/evidence.ts";
 import type { PolicyInputs, PolicyOutcome } from "./inputs.ts";
 import { climb, learnFrom } from "./levels.ts";
 import { planOf } from "./plan.ts";
@@ -11,10 +9,9 @@ import { remember } from "./remember.ts";
 /**
  * One decision: from the state before and what was measured to the state after and a wish for each service. Pure: equal
  * inputs give equal outcomes. The highest level that can decide does.
- * @param models gives back the models that the evidence names
  */
-export function decide(inputs: PolicyInputs, models: Models = NO_MODELS): PolicyOutcome {
-  const facts = factsOf(inputs, models);
+export function decide(inputs: PolicyInputs): PolicyOutcome {
+  const facts = factsOf(inputs);
   const learned = learnFrom(facts);
   const { decision, memory: cost = inputs.state.cost, reasons } = climb(facts, learned);
   const { policy, sensitivities, whatIf } = decision;

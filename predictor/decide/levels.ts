@@ -5,7 +5,6 @@ import { decideByCost } from "./cost/decide-by-cost.ts";
 import { costWindow } from "./cost/learn/cost-window.ts";
 import { learn } from "./cost/learn/learn.ts";
 import type { CostMemory } from "./cost/learn/state.ts";
-import { residualsInUse } from "./facts/evidence.ts";
 import { floorTarget, heldTarget } from "./facts/floor.ts";
 import { namedServices } from "./facts/reasons.ts";
 import type { Target } from "./facts/target.ts";
@@ -101,9 +100,8 @@ export const LEVELS: readonly Level[] = [STATIC, COST, QUEUE, REACTIVE, HOLD];
 /** What a window has taught, where a level decides by it and the latency of users' requests is known. */
 export function learnFrom(facts: Facts): LearntModels | undefined {
   if (!COST.choices.includes(facts.inputs.choice) || latencyGap(facts).length > 0) return undefined;
-  const { context, inputs, models, observations, verdict } = facts;
-  const residuals = residualsInUse(inputs.profiles ?? [], models);
-  const window = costWindow(context, observations, verdict, inputs, residuals);
+  const { context, inputs, observations, verdict } = facts;
+  const window = costWindow(context, observations, verdict, inputs);
   return { window, memory: learn(inputs.state.cost, window) };
 }
 

@@ -8,6 +8,7 @@ import type { Course } from "./facts/state.ts";
 import { measuredReason } from "./facts/reasons.ts";
 import { failingRatio } from "./facts/verdict.ts";
 import type { Targets } from "./facts/target.ts";
+import { accuraciesOf } from "./cost/learn/learn-levels.ts";
 import { flowFacts, toWish } from "./wish.ts";
 
 /** What was decided, and by which level. */
@@ -40,15 +41,10 @@ export function planOf(
   const { surgeRatio } = inputs;
   const failedRatio = failingRatio(verdict);
   const windowHash = contentHash(surgeRatio === undefined ? windowSet : [windowSet, surgeRatio]);
-  const accuracies = new Map(
-    (inputs.profiles ?? []).flatMap(({ accuracy, service }) =>
-      accuracy === undefined ? [] : [[service, accuracy] as const],
-    ),
-  );
-  const startSeconds = inputs.state.cost?.startSeconds;
+  const { services = [], startSeconds } = inputs.state.cost ?? {};
   const measured = measuredReason(verdict, windowSet, application);
   const facts = {
-    ...{ context, verdict, windowHash, course, accuracies, startSeconds },
+    ...{ context, verdict, windowHash, course, accuracies: accuraciesOf(services), startSeconds },
     ...flowFacts(verdict),
     ...(measured && { measured }),
   };

@@ -1,6 +1,5 @@
 import type { Reason } from "@tradewind/core/contract/reason.ts";
 import type { PolicyInputs } from "./inputs.ts";
-import type { Models } from "./facts/evidence.ts";
 import { missingTraffic } from "./facts/missing.ts";
 import { observe } from "./facts/observation.ts";
 import type { DecisionContext, Observation } from "./facts/observation.ts";
@@ -12,7 +11,6 @@ import { afterGap } from "./state.ts";
 /** What a window shows: everything that the policy levels decide from. */
 export interface Facts {
   readonly inputs: PolicyInputs;
-  readonly models: Models;
   readonly context: DecisionContext;
   /** One for each service with a workload, by name. */
   readonly observations: readonly Observation[];
@@ -21,7 +19,7 @@ export interface Facts {
   readonly slo: SloStanding | undefined;
 }
 
-export function factsOf(inputs: PolicyInputs, models: Models): Facts {
+export function factsOf(inputs: PolicyInputs): Facts {
   const { application, containerLimits, nowMs, overrides, podsMore, settings, windowSet } = inputs;
   const state = afterGap(inputs.state, windowSet);
   const verdict = judge(windowSet.flows, application, settings, state.flows);
@@ -38,7 +36,7 @@ export function factsOf(inputs: PolicyInputs, models: Models): Facts {
     containerLimits,
     nowMs,
   };
-  return { inputs, models, context, observations: observe(context), verdict, slo };
+  return { inputs, context, observations: observe(context), verdict, slo };
 }
 
 /** Why the latency of users' requests is not known; none when it is. */

@@ -1,7 +1,7 @@
 import type { Wish } from "@tradewind/core/contract/plan.ts";
 import type { Reason } from "@tradewind/core/contract/reason.ts";
 import { inWords } from "@tradewind/core/contract/reasons.ts";
-import type { Accuracy } from "../models/residual/accuracy.ts";
+import type { LevelAccuracy } from "../models/level/level-memory.ts";
 import type { DecisionContext, Observation } from "./facts/observation.ts";
 import { tellingSeverity } from "./facts/verdict.ts";
 import type { Verdict } from "./facts/verdict.ts";
@@ -24,7 +24,7 @@ export interface DecisionFacts {
   /** Of the application as a whole; absent without a request of users that is held to an objective. */
   readonly measured?: Extract<Reason, { code: "measured" }>;
   /** How well the self time of each service was predicted of late, where that is known. */
-  readonly accuracies: ReadonlyMap<string, Accuracy>;
+  readonly accuracies: ReadonlyMap<string, LevelAccuracy>;
   /** From a decision to a replica that serves, as measured; undefined while no level has measured it. */
   readonly startSeconds: number | undefined;
 }

@@ -74,7 +74,6 @@ const MOVED = `
   INSERT OR IGNORE INTO file.windows SELECT * FROM moved;
   INSERT OR REPLACE INTO file.flows SELECT * FROM main.flows;
   INSERT OR REPLACE INTO file.decisions SELECT * FROM main.decisions;
-  INSERT OR REPLACE INTO file.models SELECT * FROM main.models;
   INSERT OR REPLACE INTO file.done_chunks SELECT * FROM main.done_chunks;
 `;
 

@@ -2,14 +2,13 @@ import type { ProposedChange } from "@tradewind/core/contract/proposed-change.ts
 import type { FlowWindow, Window } from "@tradewind/core/contract/window.ts";
 import { resolutionSeconds } from "./tables.ts";
 import type { Tables } from "./tables.ts";
-import type { DoneChunk, StoredModel, WindowOrigin } from "./window-store.ts";
+import type { DoneChunk, WindowOrigin } from "./window-store.ts";
 
 /** A row on its way to the disk. */
 export type PendingRow =
   | { readonly kind: "window"; readonly window: Window; readonly origin: WindowOrigin }
   | { readonly kind: "flow"; readonly flow: FlowWindow; readonly startMs: number; readonly endMs: number }
   | { readonly kind: "decision"; readonly record: ProposedChange }
-  | { readonly kind: "model"; readonly model: StoredModel }
   | { readonly kind: "done"; readonly job: string; readonly chunk: DoneChunk };
 
 export function putRow(tables: Tables, row: PendingRow): void {
@@ -22,9 +21,6 @@ export function putRow(tables: Tables, row: PendingRow): void {
       break;
     case "decision":
       tables.putDecision(row.record);
-      break;
-    case "model":
-      tables.putModel(row.model);
       break;
     case "done":
       tables.putDoneChunk(row.job, row.chunk);
@@ -50,8 +46,6 @@ function bytesOf(row: PendingRow): number {
     }
     case "decision":
       return 4_000;
-    case "model":
-      return 1_000 + row.model.body.byteLength;
     case "done":
     default:
       return 300;

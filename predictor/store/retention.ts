@@ -135,11 +135,8 @@ function removeExpired(tables: Tables, options: StoreOptions, nowMs: number): bo
       "DELETE FROM decisions WHERE decided_at_ms < (SELECT decided_at_ms FROM decisions ORDER BY decided_at_ms DESC LIMIT 1 OFFSET ?)",
       Math.min(MOST_DECISIONS, Math.floor(options.maxBytes / BYTES_PER_DECISION)) - 1,
     );
-    // Of a service that is gone: one that lives trains on.
-    removed += tables.run(
-      "DELETE FROM models WHERE name IN (SELECT name FROM models GROUP BY name HAVING MAX(created_at_ms) < ?)",
-      windowsBefore,
-    );
+    // Of releases that trained some: nothing reads them.
+    removed += tables.run("DELETE FROM models");
     removed += tables.services.prune(SLICE_ROWS);
   });
   return removed >= SLICE_ROWS;

@@ -3,7 +3,7 @@ import { TradewindError } from "@tradewind/core/values/errors.ts";
 
 /**
  * One entry per version, applied in order; an entry never changes once released. Bodies are packed JSON (packing.ts)
- * with their own checksum, so that a changed bit is found and costs one row. Nothing is written to `model_errors`.
+ * with their own checksum, so that a changed bit is found and costs one row. Nothing is written to `models` and `model_errors`.
  */
 const MIGRATIONS: readonly string[] = [
   `

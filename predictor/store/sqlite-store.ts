@@ -14,7 +14,6 @@ import type {
   DecisionQuery,
   DoneChunk,
   StoredFlow,
-  StoredModel,
   StoreHealth,
   WindowOrigin,
   WindowQuery,
@@ -76,10 +75,6 @@ export class SqliteStore implements WindowStore {
     this.push({ kind: "decision", record });
   }
 
-  saveModel(model: StoredModel): void {
-    this.push({ kind: "model", model });
-  }
-
   markDone(job: string, chunk: DoneChunk): void {
     this.push({ kind: "done", job, chunk });
   }
@@ -126,18 +121,6 @@ export class SqliteStore implements WindowStore {
     );
     const written = this.file.reading((tables) => tables.decisions(query));
     return [...waiting.toReversed(), ...written].sort((a, b) => b.decidedAtMs - a.decidedAtMs).slice(0, most);
-  }
-
-  model(name: string): StoredModel | undefined {
-    const waiting = this.pending.rows.findLast((row) => row.kind === "model" && row.model.name === name);
-    if (waiting?.kind === "model") return waiting.model;
-    return this.file.read((tables) => tables.model(name), undefined);
-  }
-
-  modelByHash(hash: string): StoredModel | undefined {
-    const waiting = this.pending.rows.findLast((row) => row.kind === "model" && row.model.hash === hash);
-    if (waiting?.kind === "model") return waiting.model;
-    return this.file.read((tables) => tables.modelByHash(hash), undefined);
   }
 
   doneChunks(job: string): DoneChunk[] {

@@ -1,24 +1,13 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
-import { crc32 } from "node:zlib";
 import { safeRead } from "@tradewind/core/values/config.ts";
 import { ProposedChange } from "@tradewind/core/contract/proposed-change.ts";
 import { FlowWindow, Window } from "@tradewind/core/contract/window.ts";
-import { z } from "zod";
+import type { z } from "zod";
 import { pack, unpack } from "./packing.ts";
 import { ServiceIds } from "./service-ids.ts";
-import type {
-  DecisionQuery,
-  DoneChunk,
-  StoredFlow,
-  StoredModel,
-  WindowOrigin,
-  WindowQuery,
-} from "./window-store.ts";
+import type { DecisionQuery, DoneChunk, StoredFlow, WindowOrigin, WindowQuery } from "./window-store.ts";
 
 type Row = Record<string, unknown>;
-
-/** Older models of the same name are removed: decisions refer to those of the last hours at most. */
-const MOST_MODELS_OF_A_NAME = 8;
 
 /** Rows of the store, typed, over one open database. Everything here is synchronous and may throw SQLite's errors. */
 export class Tables {
@@ -81,23 +70,6 @@ export class Tables {
       record.service,
       body,
       checksum,
-    );
-  }
-
-  putModel({ name, createdAtMs, hash, metadata, body }: StoredModel): void {
-    this.run(
-      "INSERT OR REPLACE INTO models (name, created_at_ms, hash, metadata, body, checksum) VALUES (?, ?, ?, ?, ?, ?)",
-      name,
-      createdAtMs,
-      hash,
-      JSON.stringify(metadata),
-      body,
-      crc32(body),
-    );
-    this.run(
-      "DELETE FROM models WHERE name = ?1 AND created_at_ms NOT IN (SELECT created_at_ms FROM models WHERE name = ?1 ORDER BY created_at_ms DESC LIMIT ?2)",
-      name,
-      MOST_MODELS_OF_A_NAME,
     );
   }
 
@@ -191,25 +163,6 @@ export class Tables {
     );
   }
 
-  model(name: string): StoredModel | undefined {
-    return this.firstReadable(
-      this.all("SELECT * FROM models WHERE name = ? ORDER BY created_at_ms DESC", name),
-    );
-  }
-
-  modelByHash(hash: string): StoredModel | undefined {
-    return this.firstReadable(this.all("SELECT * FROM models WHERE hash = ?", hash));
-  }
-
-  private firstReadable(rows: Iterable<Row>): StoredModel | undefined {
-    for (const row of rows) {
-      const model = readModel(row);
-      if (model !== undefined) return model;
-      this.unreadable += 1;
-    }
-    return undefined;
-  }
-
   doneChunks(job: string): DoneChunk[] {
     return this.all("SELECT start_ms, end_ms FROM done_chunks WHERE job = ? ORDER BY start_ms", job).map(
       (row) => ({
@@ -286,23 +239,4 @@ export function flowKey({ entryService, flow }: FlowWindow): string {
 
 export function resolutionSeconds({ startMs, endMs }: { startMs: number; endMs: number }): number {
   return Math.max(1, Math.round((endMs - startMs) / 1_000));
-}
-
-const Metadata = z.record(z.string(), z.unknown());
-
-/** A model from its row; undefined when it is damaged. */
-function readModel(row: Row): StoredModel | undefined {
-  const { body } = row;
-  if (!(body instanceof Uint8Array) || crc32(body) !== row["checksum"]) return undefined;
-  try {
-    return {
-      name: String(row["name"]),
-      hash: String(row["hash"]),
-      createdAtMs: Number(row["created_at_ms"]),
-      metadata: Metadata.parse(JSON.parse(String(row["metadata"]))),
-      body,
-    };
-  } catch {
-    return undefined;
-  }
 }

@@ -29,16 +29,6 @@ export interface StoredFlow extends FlowWindow {
   readonly endMs: number;
 }
 
-/** A trained model and how well it did. */
-export interface StoredModel {
-  /** What it models, for example `profile/shop/cart`. */
-  readonly name: string;
-  readonly hash: string;
-  readonly createdAtMs: number;
-  readonly body: Uint8Array;
-  readonly metadata: Readonly<Record<string, unknown>>;
-}
-
 /** Part of a backfill that is done, ms since the epoch. */
 export interface DoneChunk {
   readonly startMs: number;
@@ -77,7 +67,6 @@ export interface StoreHealth {
 export interface WindowStore {
   append(set: WindowSet, origin?: WindowOrigin): void;
   appendDecision(record: ProposedChange): void;
-  saveModel(model: StoredModel): void;
   markDone(job: string, chunk: DoneChunk): void;
 
   /** Windows by rising start. Each time comes in one resolution only. */
@@ -85,9 +74,6 @@ export interface WindowStore {
   flows(query: Pick<WindowQuery, "fromMs" | "toMs">): Iterable<StoredFlow>;
   /** Newest first. */
   decisions(query: DecisionQuery): Iterable<ProposedChange>;
-  /** The newest model of this name. */
-  model(name: string): StoredModel | undefined;
-  modelByHash(hash: string): StoredModel | undefined;
   doneChunks(job: string): DoneChunk[];
   /** Stretches of `stepMs` in which there are windows measured live. */
   liveStretches(fromMs: number, toMs: number, stepMs: number): DoneChunk[];

@@ -1,6 +1,5 @@
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
-import { MOSTLY_TRAINED } from "@tradewind/predictor/models/residual/standing.ts";
 import { median } from "@tradewind/core/values/statistics.ts";
 import type { Contender } from "../contenders/contender.ts";
 import { run } from "../contenders/run.ts";
@@ -15,7 +14,6 @@ import { splitHistory } from "./history.ts";
 import { HistoryWorld } from "./history-world.ts";
 import { recordedResult } from "./recorded.ts";
 import type { RecordedResult } from "./recorded.ts";
-import type { ServiceModel } from "./service-model.ts";
 import { validate } from "./validate.ts";
 import type { RouteValidation } from "./validate.ts";
 
@@ -48,8 +46,8 @@ export interface BacktestReport {
   readonly fitUntilMs: number;
   readonly toMs: number;
   readonly windowSeconds: number;
-  /** `trained`: with half or more of a residual of its tracked profile; `tracked`: with less; `none`: too few windows for either. */
-  readonly services: readonly { readonly service: string; readonly model: "trained" | "tracked" | "none" }[];
+  /** `tracked`: by its queueing profile; `none`: too few windows for one. */
+  readonly services: readonly { readonly service: string; readonly model: "tracked" | "none" }[];
   readonly routes: readonly RouteValidation[];
   readonly recorded: RecordedResult;
   readonly policies: readonly Replayed[];
@@ -85,9 +83,8 @@ export async function backtest(options: BacktestOptions): Promise<BacktestReport
   }
   const fitUntilMs = begin.startMs;
   const share = 1 / (contenders.length + 1);
-  const fitOptions = { fitUntilMs, seed };
   const fitted = checked(
-    fitHistory(sets, application, fitOptions, (done) => onProgress?.("fitting models", share * done)),
+    fitHistory(sets, application, fitUntilMs, (done) => onProgress?.("fitting models", share * done)),
     application,
   );
   const routes = validate(fitted, fit, later);
@@ -111,17 +108,15 @@ export async function backtest(options: BacktestOptions): Promise<BacktestReport
     fitUntilMs,
     toMs: last.endMs,
     windowSeconds: plant.windowSeconds,
-    services: fitted.index.names.map((service) => ({ service, model: kindOf(fitted.services.get(service)) })),
+    services: fitted.index.names.map((service) => ({
+      service,
+      model: fitted.services.has(service) ? "tracked" : "none",
+    })),
     routes,
     recorded: recordedResult(later, fitted, application),
     policies,
     seed,
   };
-}
-
-function kindOf(model: ServiceModel | undefined): BacktestReport["services"][number]["model"] {
-  if (model === undefined) return "none";
-  return (model.residual?.weight ?? 0) < MOSTLY_TRAINED ? "tracked" : "trained";
 }
 
 /** What contenders may know of how the recording was made: its routes, and that all of its traces were seen. */

@@ -12,5 +12,5 @@ export const BACKTEST_CONTENDERS: readonly Contender[] = [
   HPA_VPA,
   KEDA_REQUESTS,
   PREDICTIVE_HPA,
-  ...OURS.filter(({ name }) => !name.endsWith("-trained")),
+  ...OURS,
 ];

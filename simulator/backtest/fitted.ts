@@ -1,12 +1,11 @@
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { Window, WindowSet } from "@tradewind/core/contract/window.ts";
-import { seededRng } from "@tradewind/core/values/rng.ts";
 import { serviceIndex } from "@tradewind/predictor/models/route/call-graph.ts";
 import type { ServiceIndex } from "@tradewind/predictor/models/route/call-graph.ts";
 import { fitRoute } from "./route-model.ts";
 import type { RouteModel } from "./route-model.ts";
 import { fitService } from "./service-model.ts";
-import type { FitOptions, ServiceModel } from "./service-model.ts";
+import type { ServiceModel } from "./service-model.ts";
 
 /** Models of an application, fitted on the first part of its history. */
 export interface FittedHistory {
@@ -52,12 +51,13 @@ function routesOf(fit: readonly WindowSet[], entry: string): string[] {
 /**
  * Fits a profile for every service and a composition for every route.
  * @param sets the whole history, oldest first
+ * @param fitUntilMs windows that began before this are the first part
  * @param onProgress called after each service with the share that is done, [0, 1]
  */
 export function fitHistory(
   sets: readonly WindowSet[],
   { entry }: Application,
-  options: FitOptions,
+  fitUntilMs: number,
   onProgress: (doneRatio: number) => void = () => undefined,
 ): FittedHistory {
   const byService = windowsByService(sets);
@@ -65,11 +65,11 @@ export function fitHistory(
   const index = serviceIndex(names);
   const services = new Map<string, ServiceModel>();
   for (const [place, name] of names.entries()) {
-    const model = fitService(name, byService.get(name) ?? [], options, seededRng(options.seed + place));
+    const model = fitService(name, byService.get(name) ?? [], fitUntilMs);
     if (model !== undefined) services.set(name, model);
     onProgress((place + 1) / names.length);
   }
-  const fit = sets.filter(({ startMs }) => startMs < options.fitUntilMs);
+  const fit = sets.filter(({ startMs }) => startMs < fitUntilMs);
   const meanOverTail = Float64Array.from(names, (name) => services.get(name)?.meanOverTail ?? 1);
   const routes = routesOf(fit, entry).flatMap((route) => fitRoute(route, fit, index, meanOverTail) ?? []);
   return { index, services, routes, unfitted: names.filter((name) => !services.has(name)) };

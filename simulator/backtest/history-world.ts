@@ -232,7 +232,7 @@ export class HistoryWorld implements World {
       const window = model && windowAt(model.windows, endMs);
       if (model === undefined || window === undefined) return 0;
       const { cpuCores } = deployment.size;
-      return selfTimeSeconds(model, window, { cpuCores, loadPerContainer: this.loadOf(deployment, place) });
+      return selfTimeSeconds(window, { cpuCores, loadPerContainer: this.loadOf(deployment, place) });
     });
     return {
       tails,

@@ -47,7 +47,7 @@ function predictedTails({ index, services }: FittedHistory, endMs: number): Floa
   return Float64Array.from(index.names, (name) => {
     const model = services.get(name);
     const window = model && windowAt(model.windows, endMs);
-    return model === undefined || window === undefined ? 0 : selfTimeSeconds(model, window);
+    return model === undefined || window === undefined ? 0 : selfTimeSeconds(window);
   });
 }
 

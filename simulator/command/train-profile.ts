@@ -6,7 +6,7 @@ import { replaceState } from "@tradewind/core/process/state-file.ts";
 import { parseWith } from "@tradewind/core/values/config.ts";
 import { createProgress } from "@tradewind/local/screen/progress.ts";
 import type { Progress } from "@tradewind/local/screen/progress.ts";
-import { packed } from "@tradewind/predictor/models/model-text.ts";
+import { packed } from "@tradewind/predictor/models/packed.ts";
 import type { ShippedNetwork } from "@tradewind/predictor/models/network/shipped-form.ts";
 import { z } from "zod";
 import { ENGINE_CHOICES, startEngine } from "../teacher/td3/engine.ts";

@@ -3,7 +3,7 @@ import type { Rng } from "@tradewind/core/values/rng.ts";
 import { mean, quantile } from "@tradewind/core/values/statistics.ts";
 import type { Question } from "@tradewind/predictor/models/network/place-inputs.ts";
 import type { ProfileObservation } from "@tradewind/predictor/models/queue/tracked-profile.ts";
-import type { Surroundings } from "@tradewind/predictor/models/residual/inputs.ts";
+import type { Surroundings } from "@tradewind/predictor/models/network/surroundings.ts";
 import type { NetworkWindow } from "@tradewind/predictor/models/network/window-inputs.ts";
 import { emptyRings, TrainingContainer } from "./container.ts";
 import type { Condition, TrainingService } from "./container.ts";

@@ -8,7 +8,7 @@ import { startExporter } from "@tradewind/exporter/exporter.ts";
 import { ExporterMetrics } from "@tradewind/exporter/serve/prometheus/metrics.ts";
 import { ExplanationMetrics } from "@tradewind/predictor/answers/language-model/metrics.ts";
 import { registerApplications } from "@tradewind/predictor/run/applications-metrics.ts";
-import { LearningMetrics } from "@tradewind/predictor/learn/metrics.ts";
+import { ProfileAccuracy } from "@tradewind/predictor/learn/profile-accuracy.ts";
 import { ApplicationMetrics } from "@tradewind/predictor/run/application/application-metrics.ts";
 import { PredictorMetrics } from "@tradewind/predictor/run/process/metrics.ts";
 import { registerEndpointMetrics } from "@tradewind/predictor/sources/endpoint-metrics.ts";
@@ -103,7 +103,7 @@ function predictorMetrics(): void {
   };
   addRegistered(new PredictorMetrics().registry);
   const { registry } = new ApplicationMetrics(systemClock, "auto");
-  expect(new LearningMetrics(registry)).toBeDefined();
+  expect(new ProfileAccuracy(registry, "shop")).toBeDefined();
   expect(new ExplanationMetrics(registry, () => undefined)).toBeDefined();
   registerEndpointMetrics(registry, () => []);
   registerPeerMetrics(registry, unasked);

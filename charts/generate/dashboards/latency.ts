@@ -39,7 +39,7 @@ export const LATENCY: Row = {
       title: "Error of the profiles",
       isMany: true,
       description:
-        "How far the self time of each service, as predicted before each window, is from the measured one: mean absolute ln(measured / predicted) over the last windows.",
+        "How far the self time of each service, as expected before each window, is from the measured one: mean absolute ln(measured / expected) over the last windows.",
       kind: "timeseries",
       unit: "percentunit",
       queries: [{ expr: mostPredicted("tradewind_predictor_profile_error_ratio"), legend: NAME }],
@@ -60,10 +60,10 @@ export const LATENCY: Row = {
     {
       title: "What is known of the services",
       description:
-        "How many have nothing yet, the tracked queueing profile, or the same with half or more of a trained residual.",
+        "How many have nothing yet, the queueing profile, or the latency network too.",
       kind: "timeseries",
       stacked: true,
-      queries: ["nothing yet", "tracked profile", "trained residual"].map((legend, maturity) => ({
+      queries: ["nothing yet", "queueing profile", "latency network"].map((legend, maturity) => ({
         expr: `count((${predicted("tradewind_predictor_profile_maturity")}) == ${maturity})`,
         legend,
       })),

@@ -73,7 +73,11 @@ export function configure(command: Command): void {
       oneMore,
       [],
     )
-    .option("--accuracy", "how often the causes were right that were named", false)
+    .option(
+      "--accuracy",
+      "how often named causes were right, and how well the self time of each service is known",
+      false,
+    )
     .option("--anonymise", "with --transcripts, numbers instead of names", false)
     .addHelpText("after", EXAMPLES)
     .action(async (flags: Flags) => {

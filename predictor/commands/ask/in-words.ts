@@ -1,4 +1,4 @@
-import type { Accuracy } from "@tradewind/core/contract/accuracy.ts";
+import type { Accuracy, ServiceAccuracy } from "@tradewind/core/contract/accuracy.ts";
 import type { Explanation, NamedCause } from "@tradewind/core/contract/explanation.ts";
 import type { Pattern } from "@tradewind/core/contract/pattern.ts";
 import { percentileName } from "@tradewind/core/values/amounts.ts";
@@ -68,7 +68,7 @@ function rightLines({ accuracy }: Explanation): string[] {
 }
 
 /** How often named causes were right. */
-export function accuracyInWords({ causes, counterfactuals }: Accuracy): string {
+export function accuracyInWords({ causes, counterfactuals, services = [] }: Accuracy): string {
   const { agreed, executed } = counterfactuals;
   return [
     ...(causes.length === 0
@@ -79,7 +79,28 @@ export function accuracyInWords({ causes, counterfactuals }: Accuracy): string {
         `${reasoner}, judged by ${source}: first ${first} of ${judged}, among those named ${first + among}`,
     ),
     `Changes that were carried out: ${agreed} of ${executed} did what the models expected.`,
+    ...services.map((each) => selfTimeInWords(each)),
   ].join("\n");
+}
+
+const EXPERT_WORDS = {
+  lastValue: "the last window",
+  median: "the median of the last windows",
+  kernel: "windows at about this load",
+  logLinear: "a line through loads",
+  curve: "the queueing curve",
+  network: "the latency network",
+} as const satisfies Record<ServiceAccuracy["expert"], string>;
+
+function selfTimeInWords(accuracy: ServiceAccuracy): string {
+  const { coverage, error, expert, isHeldNear, modelError, rule, ruleError, service, windows } = accuracy;
+  const percent = (ratio: number): string => `${(100 * ratio).toFixed(0)} %`;
+  const known = `${service}: self time by ${EXPERT_WORDS[expert]}, off by ${percent(error)}`;
+  const best = `best rule (${EXPERT_WORDS[rule]}) ${percent(ruleError)}, models ${percent(modelError)}`;
+  const held = isHeldNear
+    ? "; its models do worse than that rule: no more than a fifth is taken from it at a time"
+    : "";
+  return `${known}; ${best}; ${percent(coverage)} of ${windows} windows within their 80 % interval${held}`;
 }
 
 function precedentLines({ precedents }: Explanation): string[] {

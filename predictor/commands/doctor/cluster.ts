@@ -9,7 +9,11 @@ import { PERMISSIONS } from "@tradewind/kubernetes/client/rights.ts";
 import type { Permission } from "@tradewind/kubernetes/client/rights.ts";
 import { parseApplication } from "@tradewind/kubernetes/application/file.ts";
 import { ApplicationFiles } from "@tradewind/kubernetes/application/files.ts";
-import { applicationSources, pathsOf, resourceNamespaces } from "@tradewind/kubernetes/application/sources.ts";
+import {
+  applicationSources,
+  pathsOf,
+  resourceNamespaces,
+} from "@tradewind/kubernetes/application/sources.ts";
 import type { ApplicationSource } from "@tradewind/kubernetes/application/sources.ts";
 import type { ApplicationPlace } from "@tradewind/kubernetes/application/resource.ts";
 import { scalableKinds } from "@tradewind/kubernetes/workloads/discovery.ts";

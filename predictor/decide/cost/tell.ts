@@ -170,7 +170,7 @@ function plannedTarget(
   { grownCores, heldUp, level, measured, window }: Problem,
   { cost, tradedFor, waiting }: Solution,
 ): Target {
-  const { fixed, model, observation, residual } = measured[number] as ServiceNow;
+  const { fixed, model, observation } = measured[number] as ServiceNow;
   const { memoryRatio } = window.settings.cost;
   const { cpuCores, replicas: serving } = cost.sizeOf(number);
   const waitingReplicas = waiting.get(fixed.name)?.waiting ?? 0;
@@ -194,7 +194,7 @@ function plannedTarget(
     planned: {
       steps: changes.steps,
       confidence: isProven ? 1 : 1 / (1 + cost.ownSigmaOf(number) ** 2),
-      modelHash: modelHash(model, residual?.hash),
+      modelHash: modelHash(model),
       ...(latencyAfterSeconds !== undefined && { latencyAfterSeconds }),
       ...(changes.cheapestCores !== undefined && { cheapestCores: changes.cheapestCores }),
     },
@@ -243,11 +243,17 @@ const isProvenGrowth = ({ demand, runningContainer }: Observation, cpuCores: num
   cpuCores > runningContainer.cpuCores;
 
 /** Names what a profile has learnt by when and what: its text as a whole takes five times as long to hash. */
-const modelHash = (model: ServiceModelMemory | undefined, residual = ""): string =>
+const modelHash = (model: ServiceModelMemory | undefined): string =>
   contentHash(
     model === undefined
       ? null
-      : [model.profile.atMs ?? null, model.profile.windows, model.profile.means, residual],
+      : [
+          model.profile.atMs ?? null,
+          model.profile.windows,
+          model.profile.means,
+          model.network?.state,
+          model.level?.points,
+        ],
   );
 
 /** Memory of a container, bytes: what it needs by its peaks, and no less than it has while traffic is missing. */

@@ -12,6 +12,8 @@ export const CostSettings = z.strictObject({
   shrinkSeconds: z.number().min(0).default(300),
   /** Seasons of the load that have proven themselves say what load will come. */
   seasons: z.boolean().default(true),
+  /** Levels of the last windows and the latency network count beside the queueing curve. */
+  network: z.boolean().default(true),
   /** Measured CPU speeds of node classes count. */
   nodeSpeeds: z.boolean().default(true),
   /** CPU demand over capacity that no size goes beyond. */

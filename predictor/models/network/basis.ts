@@ -1,7 +1,7 @@
 import type { Demands } from "../queue/own-time.ts";
 import { emptyProfile, isCalibrated, track } from "../queue/tracked-profile.ts";
 import type { ProfileState } from "../queue/tracked-profile.ts";
-import type { Surroundings } from "../residual/inputs.ts";
+import type { Surroundings } from "./surroundings.ts";
 import { askCurves, demandsIn, emptyCurves } from "./curve.ts";
 import type { Surface } from "./place-inputs.ts";
 import { anchorsAfter, hasTime, logsOf, NO_ANCHORS, surpriseOf, writeWindow } from "./window-inputs.ts";
@@ -24,12 +24,23 @@ export const EMPTY_BASIS: Basis = {
 
 const curves = emptyCurves();
 
-/** @param inputs gets what the first layer sees of the window @param demands of the profile before it, where they are known */
+/** What of a window has been worked out before. */
+interface KnownOfWindow {
+  /** Of the profile before it. */
+  readonly demands?: readonly Demands[] | undefined;
+  /** After it. */
+  readonly profile?: ProfileState | undefined;
+}
+
+/** @param inputs gets what the first layer sees of the window */
 export function basisAfter(
   basis: Basis,
   window: NetworkWindow,
   inputs: Float64Array,
-  demands: readonly Demands[] = demandsIn(basis.profile),
+  {
+    demands = demandsIn(basis.profile),
+    profile: profileAfter = track(basis.profile, window.observation),
+  }: KnownOfWindow = {},
 ): Basis {
   const { last, profile } = basis;
   const { observation, surroundings } = window;
@@ -39,7 +50,7 @@ export function basisAfter(
   const anchors = anchorsAfter(basis.anchors, logs, surpriseOf(profile, logs, curves));
   writeWindow({ window, logs, anchors, last, profile, curves }, inputs);
   return {
-    profile: track(profile, observation),
+    profile: profileAfter,
     anchors,
     last: { load: logs.load, cores: logs.cores },
     surroundings,

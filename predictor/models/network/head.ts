@@ -16,7 +16,6 @@ export interface NetworkAnswer {
   curveLog: number;
 }
 
-/** @internal */
 export const emptyNetworkAnswer = (): NetworkAnswer => ({
   logs: new Float64Array(QUANTILES.length),
   byCores: 0,
@@ -116,7 +115,13 @@ export class Head {
   }
 
   /** @param time ln of the usual p95, which answers are relative to */
-  answer(context: HeadContext, place: PlaceInputs, time: number, answer: NetworkAnswer): void {
+  answer(
+    context: HeadContext,
+    place: PlaceInputs,
+    time: number,
+    answer: NetworkAnswer,
+    isTimeAlone = false,
+  ): void {
     this.inputs.set(place.values);
     this.takeUses(context, place);
     this.forward(context);
@@ -126,7 +131,7 @@ export class Head {
       log += (context.levels[q] as number) + dot(out, q * HEAD, two);
       answer.logs[q] = log;
     }
-    this.slopes(context, place, answer);
+    if (!isTimeAlone) this.slopes(context, place, answer);
   }
 
   private takeUses({ capacities }: HeadContext, { limitUse, relativeLoad }: PlaceInputs): void {

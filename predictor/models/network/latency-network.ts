@@ -1,4 +1,5 @@
 import type { Demands } from "../queue/own-time.ts";
+import type { ProfileState } from "../queue/profile-state.ts";
 import { basisAfter, EMPTY_BASIS, isReady, surfaceOf } from "./basis.ts";
 import type { Basis } from "./basis.ts";
 import { askCurves, demandsIn, emptyCurves } from "./curve.ts";
@@ -75,10 +76,13 @@ export class LatencyNetwork {
     return EMPTY;
   }
 
-  /** Takes in one window; windows come in order of time. */
-  after(state: NetworkState, window: NetworkWindow): NetworkState {
+  /**
+   * Takes in one window; windows come in order of time.
+   * @param profile after the window, where it is known
+   */
+  after(state: NetworkState, window: NetworkWindow, profile?: ProfileState): NetworkState {
     const { window: inputs } = this;
-    const basis = basisAfter(state, window, inputs, this.prepared.get(state)?.demands);
+    const basis = basisAfter(state, window, inputs, { demands: this.prepared.get(state)?.demands, profile });
     const sums = [...state.sums];
     this.fade(inputs, sums);
     return { ...basis, sums, inputs: [...inputs] };
@@ -89,12 +93,16 @@ export class LatencyNetwork {
     return isReady(state);
   }
 
-  /** The p95 of the self time at a place, with its quantiles and slopes; meaningful once {@link isReady}. Allocates nothing after the first of a state. */
-  at(state: NetworkState, question: Question, out: NetworkAnswer): void {
+  /**
+   * The p95 of the self time at a place, with its quantiles and slopes; meaningful once {@link isReady}. Allocates nothing after the
+   * first of a state.
+   * @param isTimeAlone the slopes are not asked for
+   */
+  at(state: NetworkState, question: Question, out: NetworkAnswer, isTimeAlone = false): void {
     const { context, demands, surface, time } = this.prepare(state);
     askCurves(state.profile, demands, question, this.curves);
     writePlace(surface, question, this.curves, this.place);
-    this.head.answer(context, this.place, time, out);
+    this.head.answer(context, this.place, time, out, isTimeAlone);
     out.curveLog = this.curves.logs[0] as number;
   }
 

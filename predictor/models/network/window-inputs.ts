@@ -3,7 +3,7 @@ import { PROGRAMS } from "../queue/profile-state.ts";
 import type { ProfileState } from "../queue/profile-state.ts";
 import { isCalibrated } from "../queue/tracked-profile.ts";
 import type { ProfileObservation } from "../queue/tracked-profile.ts";
-import type { Surroundings } from "../residual/inputs.ts";
+import type { Surroundings } from "./surroundings.ts";
 import type { CurveAnswers } from "./curve.ts";
 import { ANCHOR_INPUTS, ANCHOR_KEPT, WINDOW_INPUTS } from "./shape.ts";
 import { squash } from "./smooth.ts";
@@ -30,7 +30,8 @@ const ANCHORS = 5;
 export type Anchors = readonly number[];
 export const NO_ANCHORS: Anchors = Array.from({ length: 2 * ANCHORS }, () => 0);
 
-const LEAST_LOAD = 1e-3;
+/** Requests per second below which loads are one. */
+export const LEAST_LOAD = 1e-3;
 const LOG_PERIOD = Math.log(0.1);
 /** ln CPU time over ln p95 where CPU was never seen. */
 const UNSEEN_DEMAND = -1;

@@ -228,17 +228,6 @@ const slopeInside = ({ ratio }: QueueAnswer, outside: number): number => (ratio 
  * Variance of ln of a statistic among windows of so many calls: of the CPU's part by simulation, of the other part that of
  * independent log-normal times. `cpuShare` is as {@link timeAt} answers it for this statistic.
  */
-export function chanceAt(
-  parameters: ArrayLike<number>,
-  program: Program,
-  at: TimePlace,
-  statistic: Statistic,
-  share: { readonly calls: number; readonly cpuShare: number },
-): number {
-  return chanceOf(demandsOf(parameters, taken), program, at, statistic, share);
-}
-
-/** The same of parameters that {@link demandsOf} has taken the exponentials of. */
 export function chanceOf(
   demands: Demands,
   program: Program,

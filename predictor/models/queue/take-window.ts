@@ -119,10 +119,6 @@ export function changeOf({ lastCores, lastLoad }: ProfileState, observation: Pro
   return (change(observation.loadPerContainer, lastLoad) + change(observation.cpuCores, lastCores)) / 4;
 }
 
-/** Variance of ln latency from all that disturbed a window. */
-export const disturbance = (state: ProfileState, observation: ProfileObservation): number =>
-  inflationOf(observation) + changeOf(state, observation);
-
 /** A number that can be measured: above 0 and finite. */
 export const isPositive = (value: number | undefined): value is number =>
   value !== undefined && value > 0 && value < Infinity;

@@ -305,10 +305,6 @@ export function withDemand(state: ProfileState, log: number): ProfileState {
   return { ...state, means };
 }
 
-/** Variance of ln of this percentile that steady windows missed beyond chance: a part of `sigma`. */
-export const residualVariance = (state: ProfileState, percentile: 0.5 | 0.95 | 0.99): number =>
-  state.residuals[STATISTICS[percentile] - P50] ?? 0;
-
 /** What a request costs now, and a container without requests, and the cores that the program can use; undefined before any CPU use was seen. */
 export function demandOf(
   state: ProfileState,

@@ -10,7 +10,6 @@ import type { WorkloadList } from "@tradewind/core/contract/workload.ts";
 import { contentHash } from "@tradewind/core/values/hash.ts";
 import { describeError } from "@tradewind/core/values/errors.ts";
 import type { Logger } from "@tradewind/core/process/log.ts";
-import type { Learning } from "../../learn/learning.ts";
 import { tailPredictionError } from "../../learn/predicted-tail.ts";
 import type { ApplicationMetrics } from "./application-metrics.ts";
 import type { LearnedCalendar } from "@tradewind/core/contract/calendar.ts";
@@ -99,8 +98,6 @@ export interface DecidingOptions {
   readonly onWindows?: (set: WindowSet) => void;
   /** Called with the wishes of each published plan that change a size. */
   readonly onChanges?: (changes: readonly ProposedChange[]) => void;
-  /** Latency profiles and residuals of flows; absent where no policy asks for them. */
-  readonly learning?: Learning;
   /** Told how far the tail was off that the plan before had predicted; undefined when that cannot be told. */
   readonly onTailError?: (ratio: number | undefined) => void;
 }
@@ -210,7 +207,7 @@ export class Deciding {
         windowSet,
         nowMs: this.nowMs(last.window),
       };
-      const plan = this.adopt(decide(inputs, this.parts.learning?.models), inputs, last.missing);
+      const plan = this.adopt(decide(inputs), inputs, last.missing);
       this.last = { ...last, inputs };
       this.parts.log.info({ sequence: plan.sequence }, "planned again: somebody scales what runs");
     } catch (error) {
@@ -222,7 +219,7 @@ export class Deciding {
   private planAgain(surgeRatio: number): void {
     const application = this.parts.application();
     if (application === undefined || this.last === undefined) return;
-    const { clock, learning, metrics, published } = this.parts;
+    const { clock, metrics, published } = this.parts;
     const beganMs = clock.monotonicMs();
     const inputs = {
       ...this.last.inputs,
@@ -231,7 +228,7 @@ export class Deciding {
       surgeRatio,
       nowMs: this.nowMs(this.last.window),
     };
-    const outcome = decide(inputs, learning?.models);
+    const outcome = decide(inputs);
     if (!givesMore(outcome.plan.wishes, published.plan()?.wishes ?? [])) return;
     const plan = this.adopt(outcome, inputs, this.last.missing);
     metrics.plannedAgain(plan, (clock.monotonicMs() - beganMs) / 1e3);
@@ -246,7 +243,7 @@ export class Deciding {
     const application = this.parts.application();
     if (application === undefined) return;
     const { endMs, repeated, startMs, toMs } = window;
-    const { builder, clock, learning, metrics, options, published, rates, workloads } = this.parts;
+    const { builder, clock, metrics, options, published, rates, workloads } = this.parts;
     const beganMs = clock.monotonicMs();
     const nowMs = clock.nowMs();
     const doubts = [...missing, ...this.refused.lookAt(builder.totals()), ...builder.doubts()];
@@ -263,10 +260,7 @@ export class Deciding {
     const parts = missingParts(windowSet, gathered, doubts, built);
     if (parts.length === 0 && !repeated) this.past.observe(windowSet, gathered.sets, application);
     this.takePast();
-    if (!repeated) {
-      this.parts.onWindows?.(windowSet);
-      learning?.observe(windowSet, this.state.cost?.services);
-    }
+    if (!repeated) this.parts.onWindows?.(windowSet);
     const ofNodes = this.nodeFacts(application, running, nodes, { windowSet, nowMs });
     const inputs: PolicyInputs = {
       schema: INPUTS_SCHEMA,
@@ -275,14 +269,13 @@ export class Deciding {
       settings: options.settings,
       state: this.state,
       windowSet,
-      ...(learning && { profiles: learning.evidence() }),
       ...ofNodes,
       ...this.surgeAfter(windowSet, parts),
       ...this.ordered(),
       nowMs: this.nowMs(window),
     };
     const before = published.plan()?.wishes ?? [];
-    const outcome = decide(inputs, learning?.models);
+    const outcome = decide(inputs);
     this.parts.onTailError?.(tailPredictionError(before, windowSet, outcome.plan.measuredLatencySeconds));
     const plan = this.adopt(outcome, inputs, parts);
     this.last = { inputs, missing: parts, window };

@@ -4,7 +4,6 @@ import type { WorkloadList } from "@tradewind/core/contract/workload.ts";
 import type { Logger } from "@tradewind/core/process/log.ts";
 import type { ModelConnection } from "../../answers/language-model/model.ts";
 import type { Webhook } from "../../answers/language-model/webhook.ts";
-import type { ModelTrainer } from "../../learn/model-trainer.ts";
 import type { PredictorMetrics } from "../process/metrics.ts";
 import type { PredictorOptions } from "../process/options.ts";
 import type { NodeRoom } from "../../nodes/node-room.ts";
@@ -26,7 +25,6 @@ export interface SharedParts {
   readonly nodes: NodeRoom;
   /** What the cluster does not have of the workloads that an application names, in words. */
   readonly workloadProblem: (application: Application) => string | undefined;
-  readonly trainer: ModelTrainer;
   readonly metrics: PredictorMetrics;
   /** Told why objectives are missed; absent: nobody is. */
   readonly webhook: Webhook | undefined;

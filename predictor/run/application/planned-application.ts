@@ -11,11 +11,9 @@ import { Deciding } from "./deciding.ts";
 import { Gathering, NOTHING_GATHERED } from "./gathering.ts";
 import { History } from "./history.ts";
 import { InputsArchive } from "./inputs-archive.ts";
-import type { Learning } from "../../learn/learning.ts";
-import { LearningMetrics } from "../../learn/metrics.ts";
+import { ProfileAccuracy } from "../../learn/profile-accuracy.ts";
 import { LastMeasured } from "../../answers/latest/last-measured.ts";
 import { LastRoutes } from "../../answers/routes/last-routes.ts";
-import { startLearning } from "../../learn/start.ts";
 import { KnownOverrides } from "./overrides.ts";
 import { LoadForecasts, registerForecastMetrics } from "./load-forecasts.ts";
 import { firstState, openIncidents, openMemory } from "./memory.ts";
@@ -35,7 +33,6 @@ import type { OnDurations } from "../../sources/otlp/pushed-metrics/metric-intak
 import { MAX_SERIES, PushedMetrics } from "../../sources/otlp/pushed-metrics/pushed-metrics.ts";
 import { registerEndpointMetrics } from "../../sources/endpoint-metrics.ts";
 import { PUSHED, SpanOrigins } from "../../sources/span-origins.ts";
-import { shippedText } from "../../learn/students/shipped.ts";
 import { traceOptions } from "../../sources/trace-sources.ts";
 import { countArrivals, SurgeWatch } from "./surge-watch.ts";
 import { LastWhatIf } from "../../answers/latest/last-what-if.ts";
@@ -71,7 +68,7 @@ export class PlannedApplication {
   readonly explaining: Explaining;
   readonly metrics: ApplicationMetrics;
   readonly history: History;
-  readonly learningMetrics: LearningMetrics;
+  readonly profiles: ProfileAccuracy;
   private readonly shared: SharedParts;
   private readonly own: OwnParts;
   private readonly memory: Memory;
@@ -82,7 +79,6 @@ export class PlannedApplication {
   private readonly arrivals: ArrivalCounter;
   private readonly gathering: Gathering | undefined;
   private readonly ends: (() => Promise<void> | void)[];
-  private learning: Learning | undefined;
   private deciding: Deciding | undefined;
 
   private constructor(
@@ -103,7 +99,7 @@ export class PlannedApplication {
     const { registry } = this.metrics;
     const { name, namespace } = own.application;
     if (several) this.metrics.labelWith({ namespace, application: name });
-    this.learningMetrics = new LearningMetrics(registry);
+    this.profiles = new ProfileAccuracy(registry, namespace);
     this.sensitivities = new LastSensitivities(() => clock.monotonicMs());
     registerSensitivityMetrics(registry, { last: this.sensitivities, log });
     this.forecasts = new LoadForecasts(options.settings.cost);
@@ -151,8 +147,6 @@ export class PlannedApplication {
     const { clock, log, nodes, options, rates } = this.shared;
     const { application, current, onNodes, workloads } = this.own;
     const state = this.memory.restored ?? firstState({ application, clock, log }, await askPeers());
-    this.learning = this.learn();
-    const { learning, learningMetrics } = this;
     const surges: SurgeWatch = new SurgeWatch({
       arrivals: this.arrivals,
       lastWindow: () => deciding.lastWindow,
@@ -187,12 +181,13 @@ export class PlannedApplication {
       onState: (now) => {
         this.memory.keep(now);
         this.forecasts.adopt(now);
+        this.profiles.adopt(now.cost?.services ?? []);
       },
       onWindows: (set) => this.history.store.append(set),
       onChanges: (changes) => {
         for (const change of changes) this.history.store.appendDecision(change);
       },
-      ...(learning && { learning, onTailError: (ratio) => learningMetrics.tailPredicted(ratio) }),
+      onTailError: (ratio) => this.profiles.tailPredicted(ratio),
     });
     this.deciding = deciding;
     this.ends.push(() => surges.stop());
@@ -312,11 +307,6 @@ export class PlannedApplication {
     this.published.doubt("the wall clock was set, and no window has closed since");
   }
 
-  /** The file of a model in use, or of one that was. */
-  modelText(hash: string): string | undefined {
-    return shippedText(hash) ?? this.learning?.modelText(hash);
-  }
-
   async stop(): Promise<void> {
     for (const end of this.ends.splice(0).reverse()) await end();
   }
@@ -360,25 +350,6 @@ export class PlannedApplication {
       nowMs: () => this.shared.clock.nowMs(),
       registry: this.metrics.registry,
     });
-  }
-
-  private learn(): Learning | undefined {
-    const { clock, log, options, trainer } = this.shared;
-    const { policy: choice, settings, windowSeconds } = options;
-    const learning = startLearning({
-      choice,
-      trainer,
-      namespace: this.application.namespace,
-      application: this.own.current,
-      windowSeconds,
-      youngSeconds: settings.cost.youngSeconds,
-      store: this.history.store,
-      metrics: this.learningMetrics,
-      clock,
-      log,
-    });
-    this.ends.push(async () => learning?.stop());
-    return learning;
   }
 
   /** The sources that have to be asked; undefined when there are none. */

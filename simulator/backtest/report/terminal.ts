@@ -27,12 +27,12 @@ export function terminalReport(report: BacktestReport, paint: Paint): string {
     rows.map((row) => columns.map((column) => row[column])),
     paint,
   );
-  const trained = services.filter(({ model }) => model === "trained").length;
+  const tracked = services.filter(({ model }) => model === "tracked").length;
   const none = services.filter(({ model }) => model === "none").map(({ service }) => service);
   return [
     `${application}: p${100 * percentile} within ${milliseconds(objectiveSeconds)}`,
     `models fitted on ${time(fromMs)} to ${time(fitUntilMs)} UTC, judged and replayed to ${time(toMs)}, windows of ${windowSeconds} s`,
-    `${trained} of ${services.length} services have a trained residual${none.length > 0 ? `; nothing could be fitted for ${none.join(", ")}` : ""}`,
+    `${tracked} of ${services.length} services have a queueing profile${none.length > 0 ? `; nothing could be fitted for ${none.join(", ")}` : ""}`,
     "",
     "Predicted against measured, on the part that no model saw:",
     ...routes.map((route) => `  ${route.route}: ${trustOf(route)}`),

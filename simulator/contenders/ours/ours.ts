@@ -16,8 +16,8 @@ import type { SilenceKind } from "./silence-at-work.ts";
 
 export interface Kind {
   readonly choice: PolicyChoice;
-  readonly isTraining?: boolean;
   /** See `CostSettings`. */
+  readonly network?: boolean;
   readonly seasons?: boolean;
   readonly nodeSpeeds?: boolean;
   /** See `PredictorOptions`. */
@@ -35,16 +35,7 @@ const SLOTS_PER_SILENT_LOOK = 7;
 
 export function startOurs(
   setting: Setting,
-  {
-    choice,
-    isTraining = false,
-    nodeSpeeds = true,
-    onEvent,
-    onInputs,
-    rewrite,
-    seasons = true,
-    silence,
-  }: Kind,
+  { choice, network = true, nodeSpeeds = true, onEvent, onInputs, rewrite, seasons = true, silence }: Kind,
 ): Brain {
   const { actuators, plant, processDown, seed, truth, world } = setting;
   const application = {
@@ -65,11 +56,10 @@ export function startOurs(
   const predictor = new PredictorAtWork({
     application,
     choice,
-    windowSeconds: plant.windowSeconds,
     graceMs: graceSeconds(plant.windowSeconds) * 1e3,
     startedAtMs: plant.startMs,
     workloads: () => world.workloads(),
-    isTraining,
+    network,
     seasons,
     nodeSpeeds,
     arrivals,
@@ -98,7 +88,7 @@ export function startOurs(
     async onWindow({ nowMs, windowSet }) {
       const isSilent = isDown(nowMs);
       if (isSilent && silence?.lessons === undefined) return;
-      await predictor.close(measured(windowSet), nowMs);
+      predictor.close(measured(windowSet), nowMs);
       if (isSilent && predictor.newest !== undefined) alone?.label(predictor.newest.plan);
       if (!isSilent || silence?.drive === "planner") await takePlan(nowMs);
     },
@@ -115,7 +105,7 @@ export function startOurs(
     },
     advice: (service, nowMs) => scaler.advice(service, world.pods(service), nowMs),
     level: () => level,
-    notes: () => ({ trainings: predictor.trainings, surges }),
+    notes: () => ({ surges }),
   };
 }
 
@@ -128,18 +118,18 @@ const ours = (name: string, kind: Kind, about: string): Contender => ({
   start: (setting) => startOurs(setting, kind),
 });
 
-/** Tradewind itself: its predictor's decision and learning and its exporter's guard, as shipped, with default settings. */
+/** Tradewind itself: its predictor's decision and its exporter's guard, as shipped, with default settings. */
 export const OURS: readonly Contender[] = [
   ours(
     "tradewind-auto",
     { choice: "auto" },
-    "Tradewind, policy auto (the default): the cheapest sizes by one cost, over queueing models that its windows calibrate.",
+    "Tradewind, policy auto (the default): the cheapest sizes by one cost, over queueing models that its windows calibrate and the latency network.",
   ),
   ours("tradewind-queue", { choice: "queue" }, "Tradewind, policy queue: the ladder up to queue balancing."),
   ours(
-    "tradewind-auto-trained",
-    { choice: "auto", isTraining: true },
-    "Tradewind, policy auto, with its trainings: slower, and only in runs long enough for them.",
+    "tradewind-auto-no-network",
+    { choice: "auto", network: false },
+    "Tradewind, policy auto, by the queueing curve alone: what measured levels and the latency network are worth.",
   ),
   ours(
     "tradewind-auto-no-seasons",

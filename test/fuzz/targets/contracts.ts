@@ -253,7 +253,7 @@ const BUSY = inputs(
 
 /** Whatever inputs hold to the contract, the policies come to a plan that does. */
 const policies = valueTarget("policy/replay", [INPUTS, BUSY], (value) => {
-  const outcome = attempt(() => replay(value), documented("invalid-input", "missing-model"));
+  const outcome = attempt(() => replay(value), documented("invalid-input"));
   if (outcome === undefined) return;
   const plan = { schema: PLAN.schema, sequence: 1, predictorStartedAtMs: 1, ...outcome.plan };
   const parsed = Plan.safeParse(plan);

@@ -43,7 +43,7 @@ describe("a miss while requests wait in a service for something else than its CP
 
   it("takes nothing of that service, also once its new times are learnt, and says why", () => {
     for (const outcome of missing(outcomes)) {
-      expect(outcome.plan.policy).toBe("planner-prior");
+      expect(outcome.plan.policy).toBe("planner");
       expect(replicasOf(outcome, "lock")).toBeGreaterThanOrEqual(2);
     }
     expect(wishOf(outcomes.at(-1)!, "lock").reasons).toMatchObject([
@@ -55,19 +55,20 @@ describe("a miss while requests wait in a service for something else than its CP
     );
   });
 
-  it("buys nothing that the models expect no effect of: what they answer is what is decided", () => {
+  it("buys nothing for it, whatever models expect of more replicas, nor what they expect hardly any effect of", () => {
     const { whatIf } = outcomes.at(-1)!;
-    for (const service of ["idle", "frontend", "lock"]) {
+    for (const service of ["idle", "frontend"]) {
       const more = whatIf!.resized(service, { resource: "replicas", steps: 1 })!;
-      expect(more.tailAfterSeconds / more.tailBeforeSeconds).toBeGreaterThan(0.99);
-      expect(replicasOf(outcomes.at(-1)!, service)).toBeLessThanOrEqual(2);
+      expect(more.tailAfterSeconds / more.tailBeforeSeconds).toBeGreaterThan(0.9);
     }
+    for (const service of ["idle", "frontend", "lock"])
+      expect(replicasOf(outcomes.at(-1)!, service)).toBeLessThanOrEqual(2);
     expect(replicasOf(outcomes.at(-1)!, "idle")).toBe(1);
   });
 
   it("holds nothing once the objective is met again", () => {
     const after: Change = (set, at) => queueing(at < 24 ? 30 : 1)(set, at);
-    const calm = course(40, SERVICES, after, { application: APPLICATION }).at(-1)!;
+    const calm = course(60, SERVICES, after, { application: APPLICATION }).at(-1)!;
     expect(wishOf(calm, "lock").reasons).not.toContainEqual(expect.objectContaining({ code: "held-up" }));
     expect(replicasOf(calm, "lock")).toBe(1);
   });

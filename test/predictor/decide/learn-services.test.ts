@@ -1,9 +1,9 @@
 import type { Window } from "@tradewind/core/contract/window.ts";
+import { networkOf } from "@tradewind/predictor/decide/cost/learn/learn-levels.ts";
 import { servicesAfter } from "@tradewind/predictor/decide/cost/learn/learn-services.ts";
 import { startSecondsAfter, withRises } from "@tradewind/predictor/decide/cost/learn/starts.ts";
 import { learn } from "@tradewind/predictor/decide/cost/learn/learn.ts";
-import { emptyMemory } from "@tradewind/predictor/decide/cost/learn/state.ts";
-import type { ServiceModelMemory } from "@tradewind/predictor/decide/cost/learn/state.ts";
+import { emptyMemory, ServiceModelMemory } from "@tradewind/predictor/decide/cost/learn/state.ts";
 import { demandOf, emptyProfile, isCalibrated } from "@tradewind/predictor/models/queue/tracked-profile.ts";
 import type { Targets } from "@tradewind/predictor/decide/facts/target.ts";
 import { describe, expect, it } from "vitest";
@@ -32,6 +32,31 @@ function coresAt(load: number, { profile }: ServiceModelMemory): number {
   const { cpuSecondsPerRequest = 0, housekeepingCores = 0 } = demandOf(profile) ?? {};
   return load * cpuSecondsPerRequest + housekeepingCores;
 }
+
+describe("what is kept of a service's level and of the latency network", () => {
+  it("goes on after it was written and read as if nothing had been in between", () => {
+    const known = after(same(8));
+    const kept = ServiceModelMemory.parse(JSON.parse(JSON.stringify(known)));
+    expect(networkOf(known)).toBeDefined();
+    expect(after(same(3), [kept])).toEqual(after(same(3), [known]));
+  });
+
+  it("is not asked before four windows, and begins anew where another network made it", () => {
+    expect(networkOf(after(same(3)))).toBeUndefined();
+    expect(networkOf(after(same(4)))).toBeDefined();
+    const { network, ...known } = after(same(8));
+    const others = { ...known, network: { ...network!, of: "another" } };
+    expect(networkOf(others)).toBeUndefined();
+    expect(after(same(1), [others]).network?.windows).toBe(1);
+  });
+
+  it("is taken up from memories of releases that trained residuals, and of those that had neither", () => {
+    const surroundings = { memoryRatio: null, interference: [null, null, null, null] };
+    const old: unknown = { service: "backend", profile: emptyProfile(), windows: 3, surroundings };
+    const read = ServiceModelMemory.parse(JSON.parse(JSON.stringify(old)));
+    expect(after(same(1), [read])).not.toHaveProperty("surroundings");
+  });
+});
 
 describe("what windows teach of a service", () => {
   it("is enough to be believed after three windows with load, CPU use and latency", () => {

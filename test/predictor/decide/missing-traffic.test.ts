@@ -2,7 +2,6 @@ import type { Wish } from "@tradewind/core/contract/plan.ts";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import type { PolicyInputs, PolicyOutcome } from "@tradewind/predictor/decide/inputs.ts";
 import { decide } from "@tradewind/predictor/decide/ladder.ts";
-import { reducedWindow } from "@tradewind/predictor/learn/service-windows.ts";
 import { describe, expect, it } from "vitest";
 import { application, flow, inputs, START_MS, window, WINDOW_MS, windowSet } from "../measurements.ts";
 import type { ServiceFacts } from "../measurements.ts";
@@ -163,14 +162,5 @@ describe("a service that no source told of", () => {
       ({ state } = last);
     }
     expect(wishOf(last!, "geo").allocation.replicas).toBeLessThan(8);
-  });
-});
-
-describe("windows of which a part is missing", () => {
-  it("teach residuals nothing", () => {
-    const whole = setAt(0, {});
-    const part = setAt(0, { missing: ["backend"] });
-    expect(reducedWindow(whole.windows[1]!, 0)).toBeDefined();
-    expect(reducedWindow(part.windows[1]!, 0)).toBeUndefined();
   });
 });

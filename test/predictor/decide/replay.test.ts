@@ -2,7 +2,7 @@ import { contentHash } from "@tradewind/core/values/hash.ts";
 import { describe, expect, it } from "vitest";
 import { codesOf } from "@tradewind/core/contract/reasons.ts";
 import { decide } from "@tradewind/predictor/decide/ladder.ts";
-import { PolicyInputs } from "@tradewind/predictor/decide/inputs.ts";
+import type { PolicyInputs } from "@tradewind/predictor/decide/inputs.ts";
 import { replay } from "@tradewind/predictor/decide/replay.ts";
 import { inputs } from "../measurements.ts";
 import { shop, SHOP, simulate } from "./simulated-application.ts";
@@ -80,30 +80,13 @@ describe("a replay of a decision of another release", () => {
   });
 });
 
-describe("a replay of a decision that names models", () => {
-  const residual = { hash: "00000000000000aa", version: 1, weight: 0.7, variance: 0.01, windows: 20 };
-  const profiles = [{ service: "frontend", residual }];
-
-  it("uses all of a residual that a record of an earlier release names, which says nothing of a weight", () => {
-    const { weight, ...before } = residual;
-    const taken = inputs(SURGE[0]!.windowSet, { application: shop(), profiles });
-    const recorded = { ...taken, profiles: [{ service: "frontend", residual: before }] };
-    const read = PolicyInputs.parse(JSON.parse(JSON.stringify(recorded)));
-    expect(weight).toBeLessThan(1);
-    expect(read.profiles).toEqual([{ service: "frontend", residual: { ...residual, weight: 1 } }]);
-  });
-
-  it("is refused where a model is not there", () => {
-    const taken = inputs(SURGE[0]!.windowSet, { application: shop(), profiles });
-    expect(() => replay(JSON.parse(JSON.stringify(taken)))).toThrow(
-      "model 00000000000000aa of 'frontend' is not there",
-    );
-  });
-
-  it("is made again without the residuals of flows that earlier releases named, which no decision read", () => {
+describe("a replay of a decision of a release that trained residuals", () => {
+  it("is made again without those of services and of flows", () => {
+    const residual = { hash: "00000000000000aa", version: 1, weight: 0.7, variance: 0.01, windows: 20 };
+    const profiles = [{ service: "frontend", residual, accuracy: { error: 0.1 } }];
     const endToEnd = [{ flow: "GET /", hash: "00000000000000bb", version: 1 }];
     const taken = inputs(SURGE[0]!.windowSet, { application: shop() });
-    const recorded: unknown = JSON.parse(JSON.stringify({ ...taken, endToEnd }));
+    const recorded: unknown = JSON.parse(JSON.stringify({ ...taken, profiles, endToEnd }));
     expect(replay(recorded).plan).toEqual(replay(JSON.parse(JSON.stringify(taken))).plan);
   });
 });

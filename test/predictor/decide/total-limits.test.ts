@@ -30,7 +30,7 @@ const requesting =
 /** Replicas of the six services after eight windows. */
 function decided(replicas: number, change: Change, overrides: Partial<PolicyInputs>): number[] {
   const outcome = last(course(8, six(replicas), change, overrides));
-  expect(outcome.plan.policy).toBe("planner-prior");
+  expect(outcome.plan.policy).toBe("planner");
   return NAMES.map((name) => replicasOf(outcome, name));
 }
 

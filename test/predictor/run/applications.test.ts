@@ -9,7 +9,6 @@ import { FollowedApplications } from "@tradewind/kubernetes/application/followed
 import { applicationSources } from "@tradewind/kubernetes/application/sources.ts";
 import { stateDirectory, statePlaces } from "@tradewind/predictor/run/application/application-state.ts";
 import { SeveralApplications } from "@tradewind/predictor/run/applications.ts";
-import { TrainingQueue } from "@tradewind/predictor/learn/training-queue.ts";
 import { PredictorMetrics } from "@tradewind/predictor/run/process/metrics.ts";
 import { PredictorOptions } from "@tradewind/predictor/run/process/options.ts";
 import { NodeRoom } from "@tradewind/predictor/nodes/node-room.ts";
@@ -39,7 +38,6 @@ async function several(count: number, clock: Clock): Promise<SeveralApplications
   const parsed = PredictorOptions.parse({ config: folder, state, policy: "static" });
   const options = { ...parsed, graceSeconds: 1, maxGraceSeconds: 1 };
   const sources = await applicationSources([folder]);
-  const trainer = new TrainingQueue();
   const applications = new SeveralApplications(
     {
       shared: {
@@ -48,7 +46,6 @@ async function several(count: number, clock: Clock): Promise<SeveralApplications
         rates: { over: () => new Map() },
         nodes: new NodeRoom(),
         workloadProblem: () => undefined,
-        trainer: trainer.forOne(),
         metrics: new PredictorMetrics(),
         webhook: undefined,
         reasoner: undefined,
@@ -60,10 +57,7 @@ async function several(count: number, clock: Clock): Promise<SeveralApplications
     },
     (onChange) => new FollowedApplications({ sources, clock, log, onChange }),
   );
-  onTestFinished(async () => {
-    await trainer.stop();
-    await applications.stop();
-  });
+  onTestFinished(async () => applications.stop());
   return applications;
 }
 

@@ -13,7 +13,6 @@ import { scalable } from "@tradewind/kubernetes/objects/scalable.ts";
 import { allConfiguredNames } from "@tradewind/kubernetes/workloads/configured-names.ts";
 import { workloadList } from "@tradewind/kubernetes/workloads/workload-list.ts";
 import { SeveralApplications } from "@tradewind/predictor/run/applications.ts";
-import { TrainingQueue } from "@tradewind/predictor/learn/training-queue.ts";
 import { PredictorMetrics } from "@tradewind/predictor/run/process/metrics.ts";
 import { PredictorOptions } from "@tradewind/predictor/run/process/options.ts";
 import { NodeRoom } from "@tradewind/predictor/nodes/node-room.ts";
@@ -117,7 +116,6 @@ export class TwoTenants {
     };
     const sources = await applicationSources([folder]);
     const sections = await readSections(undefined);
-    const trainer = new TrainingQueue();
     const tenants = new TwoTenants(folder, lines, time, (made) => {
       const shared = {
         options,
@@ -125,7 +123,6 @@ export class TwoTenants {
         rates: { over: () => made.#uses() },
         nodes: new NodeRoom(),
         workloadProblem: () => undefined,
-        trainer: trainer.forOne(),
         metrics: new PredictorMetrics(),
         webhook: undefined,
         reasoner: undefined,
@@ -143,10 +140,7 @@ export class TwoTenants {
     });
     await tenants.#write(SHOP);
     await tenants.#applications.begin(undefined);
-    onTestFinished(async () => {
-      await trainer.stop();
-      await tenants.stop();
-    });
+    onTestFinished(async () => tenants.stop());
     return tenants;
   }
 

@@ -1,9 +1,10 @@
+import { randomBytes } from "node:crypto";
 import { chmodSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { openStoreForReading } from "@tradewind/predictor/store/database.ts";
 import { storeScene, ALL, SERVICES } from "./store-scene.ts";
-import { aSet } from "./windows-of.ts";
+import { aSet, aWindow } from "./windows-of.ts";
 
 const modeOf = (file: string): number => statSync(file).mode & 0o777;
 
@@ -24,10 +25,13 @@ describe("where a store keeps its file", () => {
     writeFileSync(join(scene.directory, "file"), "");
     const store = scene.open({ path: join(scene.directory, "file", "history.sqlite") });
     const memoryBytes = 64 * 1_048_576;
-    const body = Buffer.alloc(memoryBytes - 524_288);
-    store.saveModel({ name: "large", hash: "0123", createdAtMs: 0, body, metadata: {} });
-    const services = Array.from({ length: 40 }, (_, index) => `service-${index}`);
-    for (let index = 0; index < 100; index += 1) store.append(aSet(index * 15_000, services));
+    const ofNoUse = (startMs: number) =>
+      aWindow({ startMs, service: "bulky", containers: [{ id: randomBytes(700_000).toString("base64") }] });
+    for (let index = 0; index < 99; index += 1) {
+      const set = aSet(index * 15_000, SERVICES);
+      store.append({ ...set, windows: [...set.windows, ofNoUse(set.startMs)] });
+    }
+    store.append(aSet(99 * 15_000, SERVICES));
     await store.flush();
     expect(store.health().bytes).toBeGreaterThan(memoryBytes);
     for (let turn = 0; turn < 5; turn += 1) await store.maintain(100 * 15_000);

@@ -78,20 +78,6 @@ describe("retention", () => {
     ]);
   });
 
-  it("removes the models of a service that trained none for as long as hours are kept, and no others", async () => {
-    const store = scene.open();
-    const trained = (name: string, createdAtMs: number) =>
-      store.saveModel({ name, hash: `${createdAtMs}`, createdAtMs, body: Buffer.from([1]), metadata: {} });
-    trained("residual/shop/gone", DAY_MS);
-    trained("residual/shop/cart", DAY_MS);
-    trained("residual/shop/cart", 80 * DAY_MS);
-    await store.flush();
-    await maintained(store, 100 * DAY_MS);
-    expect(store.model("residual/shop/gone")).toBeUndefined();
-    expect(store.model("residual/shop/cart")?.createdAtMs).toBe(80 * DAY_MS);
-    expect(store.modelByHash(`${DAY_MS}`)?.name).toBe("residual/shop/cart");
-  });
-
   it("keeps the file under its size by giving up the oldest first", async () => {
     const options = StoreOptions.parse({ maxBytes: 1_048_576 });
     const store = scene.open({ options });

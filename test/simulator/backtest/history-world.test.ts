@@ -8,7 +8,7 @@ describe("the window of a replay", () => {
   it("has the CPU use, the latencies and the rates of its own interval, not those of the interval after it", () => {
     const sets = recording(80);
     const { later } = splitHistory(sets, 0.5);
-    const fitted = fitHistory(sets, APPLICATION, { fitUntilMs: later[0]!.startMs, seed: 1 });
+    const fitted = fitHistory(sets, APPLICATION, later[0]!.startMs);
     const world = new HistoryWorld({
       application: APPLICATION,
       fitted,

@@ -5,7 +5,6 @@ import type { FlowGraph, ServiceIndex } from "../../../models/route/call-graph.t
 import type { NodeLeft } from "../../../nodes/node-room.ts";
 import { DEFAULT_WINDOW_LIMITS } from "../../../window/limits.ts";
 import { withThrottledWaits } from "../../facts/arrival-wait.ts";
-import type { Residuals } from "../../facts/evidence.ts";
 import type { DecisionContext, Observation } from "../../facts/observation.ts";
 import type { PolicySettings } from "../../facts/settings.ts";
 import type { FlowVerdict, Verdict } from "../../facts/verdict.ts";
@@ -47,8 +46,6 @@ export interface CostWindow {
   /** Requests that arrived over those answered; 1 where arrivals were not counted. */
   readonly arrivalRatio: number;
   readonly platform: Platform;
-  /** Trained residuals in use, by service. */
-  readonly residuals: Residuals;
 }
 
 export function costWindow(
@@ -56,7 +53,6 @@ export function costWindow(
   observations: readonly Observation[],
   verdict: Verdict,
   platform: Platform = {},
-  residuals: Residuals = new Map(),
 ): CostWindow {
   const measured = windowSet.windows.filter(({ namespace }) => namespace === application.namespace);
   const windows = withThrottledWaits(measured, 1 - application.objective.percentile);
@@ -86,7 +82,6 @@ export function costWindow(
         windowSet.flows.length,
       ) ?? 1,
     platform,
-    residuals,
   };
 }
 

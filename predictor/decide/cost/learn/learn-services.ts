@@ -1,7 +1,6 @@
 import { hasCpuLimits, mainContainers, meanOfKnown } from "@tradewind/core/measure/main-containers.ts";
 import type { Window } from "@tradewind/core/contract/window.ts";
-import { hold } from "../../../models/residual/held.ts";
-import { surroundingsOf } from "../../../models/residual/inputs.ts";
+import { surroundingsOf } from "../../../models/network/surroundings.ts";
 import { burstsAfter } from "../../../models/queue/cpu-bursts.ts";
 import type { ThrottledContainer } from "../../../models/queue/cpu-bursts.ts";
 import { emptyProfile, track, withDemand } from "../../../models/queue/tracked-profile.ts";
@@ -12,10 +11,11 @@ import { callsAfter } from "./calls.ts";
 import { namesIn } from "./cost-window.ts";
 import type { CostWindow } from "./cost-window.ts";
 import { ROUTE_SHARE } from "./learn-routes.ts";
-import { ownTailSeconds } from "./percentile.ts";
+import { modelPercentile, ownTailSeconds } from "./percentile.ts";
 import type { CostSettings } from "../../facts/cost-settings.ts";
 import { isSaturated } from "../../facts/need.ts";
 import type { Observation } from "../../facts/observation.ts";
+import { levelsAfter } from "./learn-levels.ts";
 import { withoutStarted } from "./starts.ts";
 import type { CostMemory, ServiceModelMemory } from "./state.ts";
 import { warmUpAfter } from "./warm-up.ts";
@@ -48,7 +48,8 @@ export function servicesAfter(
     );
     if (window === undefined || window.missing !== undefined) return modelBefore;
     const isUntypical = isTurningAway(observation, costWindow.application.objective);
-    const after = serviceAfter(onNodesOf(modelBefore, window, classLogs), window, cost, isUntypical);
+    const taking = { settings: cost, percentile: modelPercentile(percentile), isUntypical };
+    const after = serviceAfter(onNodesOf(modelBefore, window, classLogs), window, taking);
     const metTailSeconds = metTailAfter(modelBefore, met.has(service) ? window : undefined, percentile);
     return metTailSeconds === undefined ? after : { ...after, metTailSeconds };
   });
@@ -106,12 +107,17 @@ const DEPLOYED_SHARE = 0.5;
 export const revisionOf = ({ newestRevisionShare = 1, revision }: Window): string | undefined =>
   newestRevisionShare >= DEPLOYED_SHARE ? revision : undefined;
 
-/** @param isUntypical the window says nothing of usual requests */
+interface Taking {
+  readonly settings: CostSettings;
+  readonly percentile: ReturnType<typeof modelPercentile>;
+  /** The window says nothing of usual requests. */
+  readonly isUntypical: boolean;
+}
+
 function serviceAfter(
   model: ServiceModelMemory,
   window: Window,
-  { standSeconds, youngSeconds }: CostSettings,
-  isUntypical: boolean,
+  { isUntypical, percentile, settings: { youngSeconds } }: Taking,
 ): ServiceModelMemory {
   const containers = mainContainers(window);
   const revision = revisionOf(window) ?? model.revision;
@@ -120,6 +126,9 @@ function serviceAfter(
   const killedMs = containers.some(({ oomKills = 0 }) => oomKills > 0) ? window.endMs : model.killedMs;
   const isTaken = observation !== undefined && !isUntypical;
   const profile = isTaken ? tracked(model.profile, observation) : model.profile;
+  const learntLevel = isTaken
+    ? levelsAfter(model, { observation, surroundings: surroundingsOf(window) }, profile, percentile)
+    : { ...(model.network && { network: model.network }), ...(model.level && { level: model.level }) };
   const warmUpFactor = warmUpAfter(model.warmUpFactor, window, 1e3 * youngSeconds);
   const bursts = burstsAfter(isAfterDeploy ? undefined : model.bursts, throttledContainers(window));
   // A deploy is one to the first window of it that is taken in.
@@ -127,11 +136,8 @@ function serviceAfter(
   return {
     service: model.service,
     profile,
+    ...learntLevel,
     windows: model.windows + 1,
-    surroundings: hold(model.surroundings, surroundingsOf(window), {
-      atMs: window.endMs,
-      holdMs: 1e3 * standSeconds,
-    }),
     ...(model.calls && { calls: model.calls }),
     ...(learnt !== undefined && { revision: learnt }),
     ...(warmUpFactor !== undefined && { warmUpFactor }),

@@ -1,8 +1,9 @@
 import { EpochMs, NodeClassName, NonNegative, ServiceName } from "@tradewind/core/contract/quantity.ts";
 import { z } from "zod";
 import { BURST_COUNT } from "../../../models/queue/cpu-bursts.ts";
+import { LevelMemory } from "../../../models/level/level-memory.ts";
+import { NetworkMemory } from "../../../models/network/network-memory.ts";
 import { ProfileState } from "../../../models/queue/tracked-profile.ts";
-import { HeldSurroundings, shiftHeld } from "../../../models/residual/held.ts";
 import { ClassSpeedMemory } from "../../../nodes/class-speeds.ts";
 import { BudgetMemory } from "./error-budget.ts";
 import { emptyOutlook, OutlookState } from "./outlook.ts";
@@ -36,8 +37,12 @@ export type Calls = z.infer<typeof Calls>;
 export const ServiceModelMemory = z.strictObject({
   service: ServiceName,
   profile: ProfileState,
-  /** Worst surroundings of the last `standSeconds`. */
-  surroundings: HeldSurroundings.optional(),
+  /** What the latency network has made of its windows; absent before the first. */
+  network: NetworkMemory.optional(),
+  /** What its last windows say of its self time where it runs; absent before the first. */
+  level: LevelMemory.optional(),
+  /** In memories of releases that trained residuals. */
+  surroundings: z.unknown().optional(),
   /** End of the last window in which a container was killed for lack of memory. */
   killedMs: EpochMs.optional(),
   /** How unevenly its containers ask for their CPU; absent before any with a limit was measured. */
@@ -103,10 +108,9 @@ export function shiftMemory(memory: CostMemory, moved: (ms: number) => number): 
       points: outlook.points.map((each) => Object.assign({}, each, { endMs: moved(each.endMs) })),
     },
     services: services.map((each) => {
-      const { grownAtLimit, killedMs, profile, rising, surroundings } = each;
+      const { grownAtLimit, killedMs, profile, rising } = each;
       return Object.assign({}, each, {
         profile: profile.atMs === undefined ? profile : { ...profile, atMs: moved(profile.atMs) },
-        ...(surroundings && { surroundings: shiftHeld(surroundings, moved) }),
         ...(killedMs !== undefined && { killedMs: moved(killedMs) }),
         ...(grownAtLimit && { grownAtLimit: { ...grownAtLimit, atMs: moved(grownAtLimit.atMs) } }),
         ...(rising && { rising: { sinceMs: moved(rising.sinceMs), replicas: rising.replicas } }),

@@ -1,7 +1,6 @@
 import type { PolicyName } from "@tradewind/core/contract/plan.ts";
 import type { Reason } from "@tradewind/core/contract/reason.ts";
 import { serviceIndex } from "../../../models/route/call-graph.ts";
-import { MOSTLY_TRAINED } from "../../../models/residual/standing.ts";
 import { failureReasons } from "../../facts/reasons.ts";
 import { budgetRules, budgetsNow } from "../learn/error-budget.ts";
 import type { CostWindow } from "../learn/cost-window.ts";
@@ -17,7 +16,7 @@ import type { ServiceNow } from "./service-now.ts";
 import { sizingAt } from "./sizing.ts";
 import type { Sizing } from "./sizing.ts";
 
-/** `planner` where trained residuals take part in all that takes a measurable share of the time. */
+/** `planner` where the latency network takes part in half or more of the time that requests spend. */
 export type CostLevel = Extract<PolicyName, "planner" | "planner-prior">;
 
 /** Which sizes of the services on users' routes cost least. */
@@ -60,7 +59,12 @@ export function prepare(memory: CostMemory, window: CostWindow): Problem | Model
   const growth = growthAtLimit(window, { ...memory, budgets }, misses.unexplained);
   const unsure = services.measured.filter(isUnsure(window, misses.keptServices));
   const keptServices = new Set(unsure.map(({ fixed }) => fixed.name));
-  const rules = { keptServices, grownCores: growth.grownCores, lostPerSecond: load.lostPerSecond };
+  const rules = {
+    keptServices,
+    heldUp: misses.heldUp,
+    grownCores: growth.grownCores,
+    lostPerSecond: load.lostPerSecond,
+  };
   const sizing = (outlook: LoadOutlook): Sizing =>
     sizingAt(outlook, services, rules, window, memory.startSeconds);
   const planned = sizing(load.outlook);
@@ -92,16 +96,15 @@ const isUnsure =
     window.requestsPerSecond === undefined ||
     keptServices.has(service);
 
-/** By the weight of trained residuals in the mean over the time that requests spend. */
 function levelOf(measured: readonly ServiceNow[]): CostLevel {
-  let [total, trained] = [0, 0];
-  for (const { observation, residual } of measured) {
+  let [total, ofNetwork] = [0, 0];
+  for (const { hasNetwork, observation } of measured) {
     const { ownLatency, requestsPerSecond = 0 } = observation.window ?? {};
     const seconds = requestsPerSecond * (ownLatency?.meanSeconds ?? 0);
     total += seconds;
-    trained += seconds * (residual?.weight ?? 0);
+    if (hasNetwork) ofNetwork += seconds;
   }
-  return total > 0 && trained >= MOSTLY_TRAINED * total ? "planner" : "planner-prior";
+  return total > 0 && ofNetwork >= total / 2 ? "planner" : "planner-prior";
 }
 
 function limitsOf(

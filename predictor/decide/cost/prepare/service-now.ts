@@ -1,24 +1,25 @@
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { Window } from "@tradewind/core/contract/window.ts";
 import { allocatedCpuCores, hasCpuLimits, mainContainers } from "@tradewind/core/measure/main-containers.ts";
+import { ServedLevel } from "../../../models/level/served-level.ts";
 import { changeInterval } from "../../../models/queue/change-interval.ts";
 import type { ContainerPlace } from "../../../models/queue/change-interval.ts";
 import { stalledShares } from "../../../models/queue/cpu-bursts.ts";
 import { ProfileTails } from "../../../models/queue/profile-tails.ts";
 import { demandOf, isCalibrated, predictOwnTime, withDemand } from "../../../models/queue/tracked-profile.ts";
-import type { ProfileState } from "../../../models/queue/tracked-profile.ts";
-import { surroundingsHeld } from "../../../models/residual/held.ts";
-import { ServedResidual } from "../../../models/residual/residual.ts";
+import { isPositive } from "../../../models/queue/take-window.ts";
+import type { OwnTime, ProfileState } from "../../../models/queue/tracked-profile.ts";
 import { median } from "../../../models/statistics.ts";
 import type { ClassMix } from "../../../nodes/class-mix.ts";
 import { logsOf } from "../../../nodes/class-speeds.ts";
 import { podSpeedsOf } from "../../../nodes/pod-speeds.ts";
 import type { PodSpeeds } from "../../../nodes/pod-speeds.ts";
-import type { ResidualInUse } from "../../facts/evidence.ts";
 import type { Observation } from "../../facts/observation.ts";
 import type { Size } from "../../facts/size.ts";
 import { bounded } from "../../facts/target.ts";
 import type { CostWindow } from "../learn/cost-window.ts";
+import { networkOf } from "../learn/learn-levels.ts";
+import { profileObservation } from "../learn/learn-services.ts";
 import { modelPercentile, ownTailSeconds } from "../learn/percentile.ts";
 import type { CostMemory, ServiceModelMemory } from "../learn/state.ts";
 import { UNSEEN_WARM_UP } from "../learn/warm-up.ts";
@@ -34,7 +35,8 @@ export const NO_SIZE: Size = { replicas: 0, cpuCores: 0, memoryBytes: 0 };
 export interface ServiceNow {
   readonly observation: Observation;
   readonly model: ServiceModelMemory | undefined;
-  readonly residual: ResidualInUse | undefined;
+  /** The latency network takes part in what is said of it. */
+  readonly hasNetwork: boolean;
   /** At the size that it was asked for, which nothing changes. */
   readonly fixed: ServiceToSize;
   /** How fast its pods are; undefined where all nodes are equally fast. */
@@ -56,7 +58,8 @@ export function servicesNow(
   memory: Pick<CostMemory, "classSpeeds" | "services">,
   { onRoute, perSecond }: Pick<LoadNow, "onRoute" | "perSecond">,
 ): ServicesNow {
-  const { application, observations, platform, residuals, windows } = costWindow;
+  const { application, observations, platform, settings, windows } = costWindow;
+  const { cost } = settings;
   const modelOf = new Map(memory.services.map((model) => [model.service, model]));
   const warmUps = memory.services.flatMap(({ warmUpFactor }) => warmUpFactor ?? []);
   const warmUpFactor = warmUps.length === 0 ? UNSEEN_WARM_UP : median(warmUps);
@@ -66,7 +69,7 @@ export function servicesNow(
     .filter(({ service }) => onRoute.has(service))
     .map((observation): ServiceNow => {
       const { runningContainer, service, unscheduled, window } = observation;
-      const [model, residual] = [modelOf.get(service), residuals.get(service)];
+      const model = modelOf.get(service);
       const speeds = podSpeedsOf(window, classLogs, classRooms);
       const resizeCores = resizeCoresOf(observation);
       const fixedFacts = {
@@ -76,13 +79,14 @@ export function servicesNow(
         pods: podRoom(observation),
         unscheduled,
         ...modelled(
-          { model, observation, residual },
+          { model, observation },
           application.objective,
           { classRooms, speeds },
-          warmUpFactor,
+          { isNetworkUsed: cost.network, warmUpFactor },
         ),
       };
-      return { observation, model, residual, fixed: fixedFacts, speeds, resizeCores };
+      const hasNetwork = cost.network && model !== undefined && networkOf(model) !== undefined;
+      return { observation, model, hasNetwork, fixed: fixedFacts, speeds, resizeCores };
     });
   const names = new Set(measured.map(({ fixed }) => fixed.name));
   const passed = windows
@@ -160,7 +164,7 @@ function podRoom({ baseReplicas, readyReplicas = 0, window }: Observation): PodR
   };
 }
 
-type Source = Pick<ServiceNow, "model" | "observation" | "residual">;
+type Source = Pick<ServiceNow, "model" | "observation">;
 
 interface NodeSpeeds {
   readonly speeds: PodSpeeds | undefined;
@@ -173,14 +177,15 @@ function modelled(
   source: Source,
   { percentile }: Application["objective"],
   { classRooms, speeds }: NodeSpeeds,
-  warmUpFactor: number,
+  { isNetworkUsed, warmUpFactor }: { readonly isNetworkUsed: boolean; readonly warmUpFactor: number },
 ): Partial<ServiceToSize> {
   const { model, observation } = source;
   const { container, resizable, spec, window } = observation;
   if (model === undefined || container === undefined || window === undefined) return {};
   if (!isCalibrated(model.profile)) return {};
   const isLimited = hasCpuLimits(window);
-  const timesWith = selfTimes(model, modelPercentile(percentile), isLimited, source.residual);
+  const served = isNetworkUsed ? servedLevel(model, window, modelPercentile(percentile)) : undefined;
+  const timesWith = selfTimes(model, modelPercentile(percentile), isLimited, served);
   const demand = demandOf(model.profile);
   return {
     stepCpuCores: resizable.cpu ? spec.cpu.stepCores : 0,
@@ -188,53 +193,71 @@ function modelled(
     own: timesWith((replicas) => speeds?.at(replicas) ?? 0),
     ...(speeds && { elsewhere: elsewhereOf(speeds, timesWith, bounded(observation, 1), classRooms) }),
     ...(isLimited && model.bursts && demand && { stalled: stalledShares(model.bursts, demand) }),
-    ...(source.residual === undefined && {
-      ownChange: changeOf(model.profile, modelPercentile(percentile), isLimited),
-    }),
+    ownChange: changeOf(model.profile, modelPercentile(percentile), isLimited, served),
   };
 }
 
 /** Self times of pods, by ln of the CPU seconds that a request takes there over those on the nodes of now. */
 type SelfTimes = (logOf: (replicas: number) => number) => OwnTimes;
 
+/** Undefined where its last window does not say at what load it runs: then the curve alone says all. */
+function servedLevel(
+  model: ServiceModelMemory,
+  window: Window,
+  percentile: ReturnType<typeof modelPercentile>,
+): ServedLevel | undefined {
+  const { cpuCores, loadPerContainer } = profileObservation(window, false, { youngSeconds: 0 }) ?? {};
+  if (!isPositive(loadPerContainer)) return undefined;
+  const here = { cpuCores, loadPerContainer };
+  return new ServedLevel(model.profile, percentile, { here, level: model.level, network: networkOf(model) });
+}
+
 /** @param isLimited CPU limits bind; without one the size of a container changes no time */
 function selfTimes(
-  { profile, surroundings }: ServiceModelMemory,
+  { profile }: ServiceModelMemory,
   percentile: ReturnType<typeof modelPercentile>,
   isLimited: boolean,
-  residual: ResidualInUse | undefined,
+  served: ServedLevel | undefined,
 ): SelfTimes {
-  const served =
-    residual?.model.percentile === percentile && surroundings !== undefined
-      ? new ServedResidual(residual.model, profile, surroundingsHeld(surroundings), percentile, residual)
-      : undefined;
-  return (logOf) => {
-    const curves = new Map<number, { state: ProfileState; tails: ProfileTails }>();
-    const makeCurve = (log: number) => {
-      const state = withDemand(profile, log);
-      const curve = { state, tails: new ProfileTails(state, percentile) };
-      curves.set(log, curve);
-      return curve;
-    };
-    return ({ cpuCores, replicas }, loadPerContainer, ownTime, isTailAlone = false) => {
+  const curves = new Map<number, { state: ProfileState; tails: ProfileTails }>();
+  const curveAt = (log: number) => {
+    const known = curves.get(log);
+    if (known !== undefined) return known;
+    const state = withDemand(profile, log);
+    const curve = { state, tails: new ProfileTails(state, percentile) };
+    curves.set(log, curve);
+    return curve;
+  };
+  const write = (log: number, place: ContainerPlace, ownTime: OwnTime, isTailAlone: boolean): void => {
+    const { state, tails } = curveAt(log);
+    if (isTailAlone) ownTime.tailSeconds = tails.at(place);
+    else predictOwnTime(state, place, percentile, ownTime, tails.demands);
+  };
+  const base: OwnTime = { meanSeconds: 0, tailSeconds: 0, sigma: 0, tailByCores: 0, tailByLoad: 0 };
+  return (logOf) =>
+    ({ cpuCores, replicas }, loadPerContainer, ownTime, isTailAlone = false) => {
       const place = { cpuCores: isLimited ? cpuCores : undefined, loadPerContainer };
       const log = logOf(replicas);
-      const { state, tails } = curves.get(log) ?? makeCurve(log);
-      if (isTailAlone) ownTime.tailSeconds = tails.at(place);
-      else predictOwnTime(state, place, percentile, ownTime, tails.demands);
-      served?.apply(place, ownTime);
+      write(log, place, ownTime, isTailAlone);
+      if (log !== 0) write(0, place, base, isTailAlone);
+      served?.apply(place, ownTime, isTailAlone, log === 0 ? ownTime : base);
     };
-  };
 }
 
 function changeOf(
   profile: ProfileState,
   percentile: ReturnType<typeof modelPercentile>,
   isLimited: boolean,
+  served: ServedLevel | undefined,
 ): OwnChange {
   const placed = (place: ContainerPlace): ContainerPlace =>
     isLimited ? place : { ...place, cpuCores: undefined };
-  return (from, to) => changeInterval(profile, placed(from), placed(to), percentile);
+  return (from, to) => {
+    const [here, there] = [placed(from), placed(to)];
+    const { high, low } = changeInterval(profile, here, there, percentile);
+    const factor = served?.shapeOver(profile, percentile, here, there) ?? 1;
+    return { low: (1 + low) * factor - 1, high: (1 + high) * factor - 1 };
+  };
 }
 
 /** All of its pods on nodes of one class, for each class that they run on or that has CPU left. */

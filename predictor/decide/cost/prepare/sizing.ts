@@ -1,5 +1,6 @@
 import { costPerHour } from "@tradewind/core/contract/prices.ts";
 import { hasCpuLimits } from "@tradewind/core/measure/main-containers.ts";
+import { accuracyOf, isOutdone } from "../../../models/level/level-memory.ts";
 import { demandOf } from "../../../models/queue/tracked-profile.ts";
 import type { CostSettings } from "../../facts/cost-settings.ts";
 import { provenCores } from "../../facts/need.ts";
@@ -20,10 +21,15 @@ import type { ServiceNow, ServicesNow } from "./service-now.ts";
 /** Replicas that a decision may ask for beyond the factor of growth, as the scaler's guard allows. */
 const GROWTH_PODS = 4;
 
+/** Share of replicas and of CPU that is kept at least of a service whose models do worse than a rule of one line. */
+const NEAR = 0.8;
+
 /** What bounds the size of services beside their own settings and load. */
 export interface SizeRules {
   /** Services of which nothing is taken. */
   readonly keptServices: ReadonlySet<string>;
+  /** Services that wait for something else than their CPU: no more of them is bought than their load asks for. */
+  readonly heldUp: { has(service: string): boolean };
   /** CPU of all containers that measured misses ask for, cores by service. */
   readonly grownCores: ReadonlyMap<string, number>;
   /** Requests per second that fail before they reach a service. */
@@ -79,7 +85,7 @@ function sized(
   const isBehindFailures = rules.lostPerSecond.has(fixed.name);
   return {
     ...fixed,
-    ...(fixed.own && bounds(service, cores, rules.keptServices.has(fixed.name), window)),
+    ...(fixed.own && bounds(service, cores, rules, window)),
     demand: {
       cores,
       neededCores: neededCores(
@@ -109,29 +115,36 @@ function replicasFor({ fixed, speeds }: ServiceNow, cores: number, utilisation: 
   return speeds?.replicasFor(replicas) ?? replicas;
 }
 
-/** @param isKept nothing is taken from it */
 function bounds(
   service: ServiceNow,
   cores: number,
-  isKept: boolean,
+  { heldUp, keptServices }: SizeRules,
   { endMs, platform, settings: { cost } }: CostWindow,
 ): Pick<ServiceToSize, "floor" | "ceiling"> {
   const { model, observation, resizeCores } = service;
-  const { base, runningCores = base.cpuCores } = service.fixed;
+  const { base, name, runningCores = base.cpuCores } = service.fixed;
+  const [isHeldUp, isKept] = [heldUp.has(name), keptServices.has(name)];
   const { readyReplicas = base.replicas, resizable, spec } = observation;
-  const mostReplicas = Math.max(base.replicas, Math.ceil(cost.mostGrowth * readyReplicas) + GROWTH_PODS);
+  const grownReplicas = isHeldUp ? 0 : Math.ceil(cost.mostGrowth * readyReplicas) + GROWTH_PODS;
+  const mostReplicas = Math.max(base.replicas, grownReplicas);
   const needed = Math.ceil(replicasFor(service, cores, cost.mostUtilisation) - ROUNDING);
   const byLoad = resizable.cpu ? 1 : Math.min(mostReplicas, needed);
   // Where a container may be killed for memory another serves meanwhile.
   const isCrashing = endMs - (model?.killedMs ?? Number.NEGATIVE_INFINITY) < AGAIN_MS;
-  const leastReplicas = isCrashing ? Math.max(byLoad, 2) : byLoad;
+  const accuracy = accuracyOf(model?.level);
+  const nearShare = cost.network && accuracy !== undefined && isOutdone(accuracy) ? NEAR : 0;
+  const nearReplicas = Math.ceil(nearShare * base.replicas);
+  const leastReplicas = Math.max(byLoad, nearReplicas, isCrashing ? 2 : 0);
   const mostCores = Math.min(
     spec.cpu.maxCores,
     cost.mostGrowth * runningCores,
     platform.largestContainer?.cpuCores ?? Number.POSITIVE_INFINITY,
     resizeCores,
   );
-  const leastCores = Math.min(base.cpuCores, roundedUp(spec.cpu.minCores, spec.cpu.stepCores));
+  const leastCores = Math.min(
+    base.cpuCores,
+    roundedUp(Math.max(spec.cpu.minCores, nearShare * base.cpuCores), spec.cpu.stepCores),
+  );
   const keptReplicas = Math.max(base.replicas, readyReplicas, leastReplicas);
   return {
     floor: {
@@ -141,7 +154,7 @@ function bounds(
     },
     ceiling: {
       replicas: bounded(observation, mostReplicas),
-      cpuCores: resizable.cpu ? Math.max(base.cpuCores, mostCores) : base.cpuCores,
+      cpuCores: resizable.cpu && !isHeldUp ? Math.max(base.cpuCores, mostCores) : base.cpuCores,
       memoryBytes: base.memoryBytes,
     },
   };

@@ -1,6 +1,6 @@
 import { Application } from "@tradewind/core/contract/application.ts";
 import { PeriodReader } from "@tradewind/predictor/answers/report/read-period.ts";
-import { MemoryStore } from "@tradewind/simulator/contenders/ours/memory-store.ts";
+import { MemoryStore } from "../../store/memory-store.ts";
 import { describe, expect, it } from "vitest";
 import { aSet } from "../../store/windows-of.ts";
 

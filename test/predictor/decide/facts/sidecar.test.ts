@@ -3,7 +3,7 @@ import type { Window } from "@tradewind/core/contract/window.ts";
 import { containerSize } from "@tradewind/predictor/decide/facts/size.ts";
 import { cpuDemand } from "@tradewind/predictor/decide/facts/demand.ts";
 import { profileObservation } from "@tradewind/predictor/decide/cost/learn/learn-services.ts";
-import { surroundingsOf } from "@tradewind/predictor/models/residual/inputs.ts";
+import { surroundingsOf } from "@tradewind/predictor/models/network/surroundings.ts";
 import { describe, expect, it } from "vitest";
 import { START_MS, WINDOW_MS } from "../../measurements.ts";
 
@@ -58,7 +58,7 @@ describe("a sidecar beside the application", () => {
     expect(containerSize(WINDOW)).toEqual({ cpuCores: 0.5, memoryBytes: 512e6 });
   });
 
-  it("has no part in what a profile and its residual see: cores, use, load and interference are those of the application", () => {
+  it("has no part in what the models of a service see: cores, use, load and interference are those of the application", () => {
     expect(profileObservation(WINDOW, false, { youngSeconds: 0 })).toMatchObject({
       cpuCores: 0.5,
       cpuUsageCores: 0.48,

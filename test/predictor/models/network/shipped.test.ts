@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { expect, it } from "vitest";
 import { seededRng } from "@tradewind/core/values/rng.ts";
-import { packed, unpacked } from "@tradewind/predictor/models/model-text.ts";
+import { packed, unpacked } from "@tradewind/predictor/models/packed.ts";
 import { emptyNetworkAnswer } from "@tradewind/predictor/models/network/head.ts";
 import { MEDIAN } from "@tradewind/predictor/models/network/shape.ts";
 import { SHIPPED_NETWORK } from "@tradewind/predictor/models/network/shipped-network.ts";

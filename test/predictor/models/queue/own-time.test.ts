@@ -1,6 +1,7 @@
 import {
   BASE,
-  chanceAt,
+  chanceOf as chanceFor,
+  demandsOf,
   DEMAND,
   emptyTimeAnswer,
   HOUSEKEEPING,
@@ -126,7 +127,7 @@ describe("chance of a window", () => {
   const chanceOf = (load: number, calls: number, parameters = PARAMETERS): number => {
     const place = { cpuCores: 1, loadPerContainer: load, windowSeconds: 15 };
     const { cpuShare } = answerAt(parameters, ONE, place);
-    return chanceAt(parameters, ONE, place, P95, { calls, cpuShare });
+    return chanceFor(demandsOf(parameters), ONE, place, P95, { calls, cpuShare });
   };
 
   it("falls with the number of calls", () => {

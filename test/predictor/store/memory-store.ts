@@ -1,7 +1,6 @@
 import type { Window, WindowSet } from "@tradewind/core/contract/window.ts";
 import type {
   StoredFlow,
-  StoredModel,
   StoreHealth,
   WindowQuery,
   WindowStore,
@@ -27,7 +26,6 @@ const HEALTHY: StoreHealth = {
 export class MemoryStore implements WindowStore {
   private readonly kept: Window[] = [];
   private readonly keptFlows: StoredFlow[] = [];
-  private readonly models: StoredModel[] = [];
 
   append({ endMs, flows, startMs, windows }: WindowSet): void {
     this.kept.push(...windows);
@@ -35,10 +33,6 @@ export class MemoryStore implements WindowStore {
   }
 
   appendDecision(): void {}
-
-  saveModel(model: StoredModel): void {
-    this.models.push(model);
-  }
 
   markDone(): void {}
 
@@ -58,14 +52,6 @@ export class MemoryStore implements WindowStore {
 
   decisions(): [] {
     return [];
-  }
-
-  model(name: string): StoredModel | undefined {
-    return this.models.findLast((model) => model.name === name);
-  }
-
-  modelByHash(hash: string): StoredModel | undefined {
-    return this.models.find((model) => model.hash === hash);
   }
 
   doneChunks(): [] {

@@ -1,8 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { seededRng, standardNormal } from "@tradewind/core/values/rng.ts";
-import { LevelMixture } from "../../bench/profile/level-mixture.ts";
-import { askRules, LOOKED_BACK } from "../../bench/profile/level-rules.ts";
-import type { LevelPoint } from "../../bench/profile/level-rules.ts";
+import {
+  emptyMixture,
+  mixed,
+  mixtureAfter,
+  sharesOf,
+} from "@tradewind/predictor/models/level/level-mixture.ts";
+import type { MixtureState } from "@tradewind/predictor/models/level/level-mixture.ts";
+import { askRules, LOOKED_BACK } from "@tradewind/predictor/models/level/level-rules.ts";
+import type { LevelPoint } from "@tradewind/predictor/models/level/level-rules.ts";
 
 /** Windows in which the p95 follows the load by a power, with some noise. */
 function windows(count: number, power: number, noise: number, seed: number): LevelPoint[] {
@@ -46,35 +52,38 @@ describe("rules of one line", () => {
 });
 
 describe("the mixture of levels", () => {
-  const learnt = (mixture: LevelMixture, rounds: number, best: number, rng: () => number): number => {
+  const learnt = (
+    before: MixtureState,
+    rounds: number,
+    best: number,
+    rng: () => number,
+  ): { readonly mixture: MixtureState; readonly error: number } => {
+    let mixture = before;
     let error = 0;
     for (let i = 0; i < rounds; i += 1) {
       const actual = standardNormal(rng);
       const forecasts = [0, 1, 2].map((at) => actual + (at === best ? 0.05 : 0.5) * standardNormal(rng));
-      const mixed = mixture.mix(forecasts);
-      error += Math.abs(mixed - actual) / rounds;
-      mixture.learn(forecasts, actual);
+      error += Math.abs(mixed(mixture, forecasts) - actual) / rounds;
+      mixture = mixtureAfter(mixture, forecasts, actual);
     }
-    return error;
+    return { mixture, error };
   };
 
   it("comes to the forecast that errs least, and to another one once that errs less", () => {
     const rng = seededRng(5);
-    const mixture = new LevelMixture(3);
-    learnt(mixture, 60, 1, rng);
-    expect(learnt(mixture, 200, 1, rng)).toBeLessThan(0.06);
-    learnt(mixture, 300, 2, rng);
-    expect(learnt(mixture, 200, 2, rng)).toBeLessThan(0.06);
+    const first = learnt(learnt(emptyMixture(3), 60, 1, rng).mixture, 200, 1, rng);
+    expect(first.error).toBeLessThan(0.06);
+    expect(learnt(learnt(first.mixture, 300, 2, rng).mixture, 200, 2, rng).error).toBeLessThan(0.06);
   });
 
   it("begins with all alike, and has shares that add up to 1", () => {
-    const mixture = new LevelMixture(4);
-    expect(mixture.weights).toEqual([0.25, 0.25, 0.25, 0.25]);
-    mixture.learn([1, 2, 3, 4], 1.5);
-    expect(mixture.weights.reduce((sum, each) => sum + each, 0)).toBeCloseTo(1, 12);
+    const mixture = emptyMixture(4);
+    expect(sharesOf(mixture)).toEqual([0.25, 0.25, 0.25, 0.25]);
+    const shares = sharesOf(mixtureAfter(mixture, [1, 2, 3, 4], 1.5));
+    expect(shares.reduce((sum, share) => sum + share, 0)).toBeCloseTo(1, 12);
   });
 
   it("is moved by none that is far off", () => {
-    expect(new LevelMixture(3).mix([1, 1.1, 1e9])).toBeCloseTo(1.1, 12);
+    expect(mixed(emptyMixture(3), [1, 1.1, 1e9])).toBeCloseTo(1.1, 12);
   });
 });

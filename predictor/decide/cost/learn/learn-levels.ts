@@ -1,0 +1,92 @@
+import { accuracyOf, levelAfter } from "../../../models/level/level-memory.ts";
+import type { LevelAccuracy, LevelMemory } from "../../../models/level/level-memory.ts";
+import { askModels } from "../../../models/level/served-level.ts";
+import type { NetworkOfService } from "../../../models/level/served-level.ts";
+import { networkMemory, networkState } from "../../../models/network/network-memory.ts";
+import { SHIPPED_NAME, shippedNetwork } from "../../../models/network/shipped.ts";
+import { logLoad } from "../../../models/network/window-inputs.ts";
+import type { NetworkWindow } from "../../../models/network/window-inputs.ts";
+import { P50 } from "../../../models/queue/queue-curve.ts";
+import { isPositive, LEAST_CALLS } from "../../../models/queue/take-window.ts";
+import { isCalibrated, STATISTICS } from "../../../models/queue/tracked-profile.ts";
+import type { ProfileObservation, ProfileState } from "../../../models/queue/tracked-profile.ts";
+import type { ServiceModelMemory } from "./state.ts";
+
+type LevelModels = Pick<ServiceModelMemory, "level" | "network" | "profile">;
+
+/** Windows before a network is asked: the fewest that its training asked it after. */
+const LEAST_WINDOWS = 4;
+
+/** The network with what it knows of a service; undefined before it knows enough. */
+export function networkOf({ network: memory, profile }: LevelModels): NetworkOfService | undefined {
+  if (memory === undefined || memory.windows < LEAST_WINDOWS) return undefined;
+  const state = networkState(memory, SHIPPED_NAME, profile);
+  const network = shippedNetwork();
+  return state !== undefined && network.isReady(state) ? { network, state } : undefined;
+}
+
+/** What network and level are after a window. @param profile after it */
+export function levelsAfter(
+  model: LevelModels,
+  window: NetworkWindow,
+  profile: ProfileState,
+  percentile: LevelMemory["percentile"],
+): Pick<ServiceModelMemory, "level" | "network"> {
+  const level = levelWith(model, window, percentile);
+  const network = networkWith(model, window, profile);
+  return { ...(network && { network }), ...(level && { level }) };
+}
+
+function levelWith(
+  model: LevelModels,
+  { observation }: NetworkWindow,
+  percentile: LevelMemory["percentile"],
+): LevelMemory | undefined {
+  const { cpuCores, loadPerContainer } = observation;
+  const seconds = measuredAt(observation, percentile);
+  if (seconds === undefined || !isPositive(loadPerContainer)) return model.level;
+  const place = { cpuCores, loadPerContainer };
+  const models = isCalibrated(model.profile)
+    ? askModels(model.profile, networkOf(model), place, percentile)
+    : undefined;
+  return levelAfter(model.level, {
+    percentile,
+    load: logLoad(loadPerContainer),
+    time: Math.log(seconds),
+    models,
+  });
+}
+
+/** Undefined where too few calls say it. */
+function measuredAt(
+  { calls = 0, p50Seconds, p95Seconds, p99Seconds }: ProfileObservation,
+  percentile: LevelMemory["percentile"],
+): number | undefined {
+  const statistic = STATISTICS[percentile];
+  const seconds = [p50Seconds, p95Seconds, p99Seconds][statistic - P50];
+  return calls >= LEAST_CALLS[statistic] && isPositive(seconds) ? seconds : undefined;
+}
+
+function networkWith(
+  { network: memory, profile: profileBefore }: LevelModels,
+  window: NetworkWindow,
+  profile: ProfileState,
+): ServiceModelMemory["network"] {
+  const network = shippedNetwork();
+  const kept = memory && networkState(memory, SHIPPED_NAME, profileBefore);
+  const state = network.after(kept ?? { ...network.empty(), profile: profileBefore }, window, profile);
+  const windows = kept === undefined ? 1 : (memory?.windows ?? 0) + 1;
+  const isFinite = [...state.anchors, ...state.sums, ...state.inputs].every((each) => Number.isFinite(each));
+  return isFinite ? networkMemory(SHIPPED_NAME, windows, state) : memory;
+}
+
+/** How well each service was known over its last windows; those of which none was expected are left out. */
+export const accuraciesOf = (
+  services: readonly Pick<ServiceModelMemory, "level" | "service">[],
+): ReadonlyMap<string, LevelAccuracy> =>
+  new Map(
+    services.flatMap(({ level, service }): [string, LevelAccuracy][] => {
+      const accuracy = accuracyOf(level);
+      return accuracy === undefined ? [] : [[service, accuracy]];
+    }),
+  );

@@ -1,0 +1,165 @@
+import { z } from "zod";
+import { packed, unpacked } from "../packed.ts";
+import { emptyMixture, KEPT, mixed, mixtureAfter } from "./level-mixture.ts";
+import { askRules, RULES } from "./level-rules.ts";
+import type { LevelPoint, Rule } from "./level-rules.ts";
+
+/** All that say what the self time of a service is at today's size and a load. */
+export const EXPERTS = [...RULES, "curve", "network"] as const;
+export type Expert = (typeof EXPERTS)[number];
+/** What is judged beside them: their mixture, and the geometric mean of curve and network, which says the shape. */
+const JUDGED = ["level", "shape", ...RULES] as const;
+
+/** Windows that rules look back on: a quarter of an hour of 15 s. */
+const KEPT_POINTS = 64;
+
+const sums = (count: number) => z.array(z.number()).length(count);
+
+/** What the last windows say of the self time of one service as it runs. */
+export const LevelMemory = z.strictObject({
+  /** Percentile that it is of. */
+  percentile: z.literal([0.5, 0.95, 0.99]),
+  /** ln load and ln self time of the last windows, oldest first, as 32-bit floats in base64. */
+  points: z.string().max(1_000),
+  /** Fading sums of the experts' |ln error|, and of windows, see level-mixture.ts. */
+  errors: sums(EXPERTS.length),
+  weight: z.number().nonnegative(),
+  /** Likewise, of what was served and of what it is compared with; then of its ln error, and of windows within the interval. */
+  served: sums(JUDGED.length + 2),
+  /** Windows judged. */
+  windows: z.int().nonnegative(),
+});
+export type LevelMemory = z.infer<typeof LevelMemory>;
+
+/** ln self time at one size and load, s: by the queueing curve and by the network. */
+export interface ModelLogs {
+  readonly curve: number;
+  readonly network: number;
+}
+
+/** How well a service was known over its last windows, before each was seen: all of |ln(measured / expected)|. */
+export interface LevelAccuracy {
+  /** Of what was served. */
+  readonly error: number;
+  /** Mean ln(measured / expected): above 0 where more time was taken than was expected. */
+  readonly bias: number;
+  /** Share of the windows within the interval that should hold 0.8 of them, [0, 1]. */
+  readonly coverage: number;
+  readonly windows: number;
+  /** Which expert sets the level now. */
+  readonly expert: Expert;
+  /** Of curve and network together, which say what other sizes and loads come to. */
+  readonly modelError: number;
+  /** Of the best rule of one line, and which that is. */
+  readonly ruleError: number;
+  readonly rule: Rule;
+}
+
+const NOTHING: Omit<LevelMemory, "percentile"> = {
+  points: "",
+  ...emptyMixture(EXPERTS.length),
+  errors: [...emptyMixture(EXPERTS.length).errors],
+  served: Array.from({ length: JUDGED.length + 2 }, () => 0),
+  windows: 0,
+};
+
+const [BIAS, INSIDE] = [JUDGED.length, JUDGED.length + 1] as const;
+/** Standard deviation of ln self time before windows have shown it, as one that counts as much as a window; and the least. */
+const FIRST_SIGMA = 0.3;
+const LEAST_SIGMA = 0.03;
+/** Of a normal value: standard deviation over the mean distance, and standard deviations within which 0.8 of them lie. */
+const OF_MEAN_DISTANCE = Math.sqrt(Math.PI / 2);
+const OF_MIDDLE_80 = 1.2816;
+
+/** Points of a memory. */
+function pointsOf({ points }: LevelMemory): LevelPoint[] {
+  const numbers = unpacked(points);
+  return Array.from({ length: Math.floor(numbers.length / 2) }, (_, i) => ({
+    load: numbers[2 * i] as number,
+    time: numbers[2 * i + 1] as number,
+  })).filter(({ load, time }) => Number.isFinite(load) && Number.isFinite(time));
+}
+
+/** What each expert says, in their order. Rules that know nothing yet say what the curve does. */
+function saidBy(memory: LevelMemory | undefined, load: number, { curve, network }: ModelLogs): number[] {
+  const rules = askRules(memory === undefined ? [] : pointsOf(memory), load);
+  return [...RULES.map((rule) => rules[rule]), curve, network].map((log) =>
+    Number.isFinite(log) ? log : curve,
+  );
+}
+
+/** ln self time at today's size and a load, as served. @param load ln of requests per second to a container */
+export function levelAt(memory: LevelMemory | undefined, load: number, models: ModelLogs): number {
+  return mixed(memory ?? NOTHING, saidBy(memory, load, models));
+}
+
+/** Standard deviation of ln self time at today's size. */
+export function sigmaOf(memory: LevelMemory | undefined): number {
+  const { served, weight } = memory ?? NOTHING;
+  const mean = (OF_MEAN_DISTANCE * (served[0] as number) + FIRST_SIGMA) / (weight + 1);
+  return Math.max(LEAST_SIGMA, mean);
+}
+
+/** One window of a service: ln load of a container and ln self time. */
+export interface LevelWindow extends LevelPoint {
+  readonly percentile: LevelMemory["percentile"];
+  /** What curve and network said of it before; undefined where they knew nothing yet. */
+  readonly models: ModelLogs | undefined;
+}
+
+/** Takes in a window, after judging by it what was said of it. */
+export function levelAfter(
+  before: LevelMemory | undefined,
+  { load, models, percentile, time }: LevelWindow,
+): LevelMemory {
+  const known = before?.percentile === percentile ? before : { ...NOTHING, percentile };
+  const judged = models === undefined ? known : judgedBy(known, { load, time }, models);
+  const points = [...pointsOf(known), { load, time }].slice(-KEPT_POINTS);
+  return {
+    ...judged,
+    points: packed(Float64Array.from(points.flatMap((point) => [point.load, point.time]))),
+  };
+}
+
+function judgedBy(memory: LevelMemory, { load, time }: LevelPoint, models: ModelLogs): LevelMemory {
+  const said = saidBy(memory, load, models);
+  const level = mixed(memory, said);
+  const judged = [level, (models.curve + models.network) / 2, ...said.slice(0, RULES.length)];
+  const isInside = Math.abs(time - level) <= OF_MIDDLE_80 * sigmaOf(memory);
+  const added = [...judged.map((each) => Math.abs(time - each)), time - level, Number(isInside)];
+  const { errors, weight } = mixtureAfter(memory, said, time);
+  return {
+    ...memory,
+    errors: [...errors],
+    weight,
+    served: memory.served.map((each, i) => KEPT * each + (added[i] as number)),
+    windows: memory.windows + 1,
+  };
+}
+
+/** Undefined before the first window that was expected. */
+export function accuracyOf(memory: LevelMemory | undefined): LevelAccuracy | undefined {
+  if (memory === undefined || memory.windows === 0) return undefined;
+  const { errors, served, weight, windows } = memory;
+  const mean = (which: number): number => (served[which] as number) / weight;
+  const ofRules = RULES.map((rule, i) => ({ rule, error: mean(i + 2) }));
+  const best = ofRules.reduce((least, each) => (each.error < least.error ? each : least));
+  return {
+    error: mean(0),
+    bias: mean(BIAS),
+    coverage: Math.min(1, mean(INSIDE)),
+    windows,
+    expert: EXPERTS[errors.indexOf(Math.min(...errors))] as Expert,
+    modelError: mean(1),
+    ruleError: best.error,
+    rule: best.rule,
+  };
+}
+
+/** By how much the models may err more than the best rule, as a factor and beyond it, before they are held to near moves. */
+const MODEL_RATIO = 1.5;
+const MODEL_EXCESS = 0.1;
+
+/** The models of a service do clearly worse than a rule of one line: what they say of sizes far from the present one is not trusted. */
+export const isOutdone = ({ modelError, ruleError }: LevelAccuracy): boolean =>
+  modelError > MODEL_RATIO * ruleError + MODEL_EXCESS;
