@@ -41,7 +41,11 @@ export function configure(command: Command): void {
   command
     .description("Say why a service changed: measured, expected, price, alternative, guard, outcome.")
     .argument("<service>", "name of the service")
-    .option("--at <time>", "the change nearest to a time: 14:03, 'yesterday 14:03', ISO, or 10m ago", timeArgument)
+    .option(
+      "--at <time>",
+      "the change nearest to a time: 14:03, 'yesterday 14:03', ISO, or 10m ago",
+      timeArgument,
+    )
     .option("--application <name>", "of this application only")
     .option("--namespace <name>", "of this namespace only")
     .option("--scaler <url>", "address of the scaler", "http://127.0.0.1:9812");
@@ -100,7 +104,7 @@ function explained(events: readonly AuditEvent[], atMs: number | undefined): Exp
     .filter((event) => Math.abs(event.atMs - nearest.atMs) <= nearMs)
     .map((decision) => {
       const outcome = outcomes.get(decision.decisionId);
-      return { decision, ...(outcome && { outcome }) };
+      return outcome === undefined ? { decision } : { decision, outcome };
     });
 }
 

@@ -48,7 +48,12 @@ export function planOf(
   const startSeconds = inputs.state.cost?.startSeconds;
   const measured = measuredReason(verdict, windowSet, application);
   const facts = {
-    ...{ context, verdict, windowHash, course, accuracies, startSeconds },
+    context,
+    verdict,
+    windowHash,
+    course,
+    accuracies,
+    startSeconds,
     ...flowFacts(verdict),
     ...(measured && { measured }),
   };

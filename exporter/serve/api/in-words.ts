@@ -11,7 +11,13 @@ import { severityOf } from "@tradewind/core/contract/standing.ts";
 import type { Paint } from "@tradewind/core/terminal/style.ts";
 import { renderTable } from "@tradewind/core/terminal/table.ts";
 import type { Column } from "@tradewind/core/terminal/table.ts";
-import { lastChange, savingsText, sharedHold, sizeText, standingText } from "@tradewind/core/contract/sentences.ts";
+import {
+  lastChange,
+  savingsText,
+  sharedHold,
+  sizeText,
+  standingText,
+} from "@tradewind/core/contract/sentences.ts";
 import { percent, utcSeconds } from "@tradewind/core/values/amounts.ts";
 import { recommendationOf } from "../../keep/recommendation.ts";
 
