@@ -65,13 +65,13 @@ const sizesOf = (
 
 /** Why nothing is removed of two services or more, which a table says once; undefined where no two share it. */
 export function sharedHold(services: readonly Pick<Recommendation, "reasons">[]): string | undefined {
-  const seen = new Set<string>();
+  const sentences = new Set<string>();
   for (const { reasons = [] } of services)
     for (const reason of reasons) {
       if (reason.code !== "data-missing") continue;
       const sentence = sentenceOf(reason as Reason);
-      if (seen.has(sentence)) return sentence;
-      seen.add(sentence);
+      if (sentences.has(sentence)) return sentence;
+      sentences.add(sentence);
     }
   return undefined;
 }

@@ -104,7 +104,7 @@ function explained(events: readonly AuditEvent[], atMs: number | undefined): Exp
     .filter((event) => Math.abs(event.atMs - nearest.atMs) <= nearMs)
     .map((decision) => {
       const outcome = outcomes.get(decision.decisionId);
-      return { decision, ...(outcome && { outcome }) };
+      return outcome === undefined ? { decision } : { decision, outcome };
     });
 }
 

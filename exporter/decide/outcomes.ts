@@ -28,7 +28,7 @@ export class Outcomes {
 
   /**
    * @param measured of the window, where it measured anything
-   * @param decided with the plan of that window
+   * @param openDecisions with the plan of that window
    */
   see(
     place: { readonly namespace: string; readonly name: string },
@@ -37,7 +37,7 @@ export class Outcomes {
       windowEndMs,
       atMs,
     }: { measured: ReasonOf<"measured"> | undefined; windowEndMs: number; atMs: number },
-    decided: readonly OpenDecision[],
+    openDecisions: readonly OpenDecision[],
   ): AuditEvent[] {
     const key = applicationKey(place);
     const watched = this.#applications.get(key) ?? { windowEndMs: 0, open: [] };
@@ -50,7 +50,7 @@ export class Outcomes {
       watched.open = watched.open.filter(({ windows }) => windows < WINDOWS);
       events.push(...due.map(({ decision }) => outcomeEvent(decision, measured, atMs)));
     }
-    watched.open.push(...decided.map((decision) => ({ decision, windows: 0 })));
+    watched.open.push(...openDecisions.map((decision) => ({ decision, windows: 0 })));
     watched.open = watched.open.slice(-MOST_OPEN);
     return events;
   }
@@ -62,15 +62,15 @@ export class Outcomes {
 
 function outcomeEvent(
   { event: { application, decisionId, mode, namespace, service }, reasons }: OpenDecision,
-  { code: _, ...measured }: ReasonOf<"measured">,
+  measured: ReasonOf<"measured">,
   atMs: number,
 ): AuditEvent {
   const expected = reasons.find(
     (reason): reason is ReasonOf<"expected"> => reason.code === "expected" && "expectedSeconds" in reason,
   );
   const outcome: ReasonOf<"outcome"> = {
-    code: "outcome",
     ...measured,
+    code: "outcome",
     windows: WINDOWS,
     mode,
     ...(expected && {
@@ -82,7 +82,11 @@ function outcomeEvent(
   const code = measured.latencySeconds > measured.objectiveSeconds ? "outcome-missed" : "outcome-met";
   return {
     kind: "outcome",
-    ...{ application, namespace, service, atMs, decisionId },
+    application,
+    namespace,
+    service,
+    atMs,
+    decisionId,
     outcome: { code, text: sentenceOf(outcome), facts: factsOfReasons([outcome]) },
   };
 }

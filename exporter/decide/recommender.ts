@@ -296,17 +296,17 @@ export class Recommender {
     { application: name, namespace, plannedAtMs: atMs }: TakenPlan["header"],
     draft: PlanDraft,
   ): AuditEvent[] {
-    const decided: OpenDecision[] = [];
-    let measured: Measured | undefined;
+    const openDecisions: OpenDecision[] = [];
+    let measured: MeasuredReason | undefined;
     for (const entry of draft.entries.values()) {
       const { namespace: own, reasons = [], service } = entry.recommendation;
       measured ??= reasons.find(isMeasured);
       for (const event of decisionEvents(entry, this.book.get(own, service)))
-        decided.push({ event, reasons });
+        openDecisions.push({ event, reasons });
     }
     const { windowEndMs } = draft;
-    const outcomes = this.#outcomes.see({ name, namespace }, { measured, windowEndMs, atMs }, decided);
-    return [...outcomes, ...decided.map(({ event }) => event)];
+    const outcomes = this.#outcomes.see({ name, namespace }, { measured, windowEndMs, atMs }, openDecisions);
+    return [...outcomes, ...openDecisions.map(({ event }) => event)];
   }
 
   /** Those of the plan before, of services that this one does not name. */
@@ -455,9 +455,9 @@ export class Recommender {
   }
 }
 
-type Measured = Extract<Reason, { code: "measured" }>;
+type MeasuredReason = Extract<Reason, { code: "measured" }>;
 
-const isMeasured = (reason: ReadReason): reason is Measured =>
+const isMeasured = (reason: ReadReason): reason is MeasuredReason =>
   reason.code === "measured" && "latencySeconds" in reason;
 
 /** What a decision counted its changes from, and since when, on our monotonic clock. @param decidedMs of the decision, on that clock */

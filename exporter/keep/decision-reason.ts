@@ -70,7 +70,13 @@ const FOLLOWS: ReadonlySet<string> = new Set(["expected", "alternative", "data-m
 /** What every decision may say, whatever is particular to the service. */
 const COMMON: ReadonlySet<string> = new Set([
   ...MOVES,
-  ...["measured", "slo-met", "slo-violated", "expected", "alternative", "data-missing", "guard-step"],
+  "measured",
+  "slo-met",
+  "slo-violated",
+  "expected",
+  "alternative",
+  "data-missing",
+  "guard-step",
 ]);
 
 function movesOf({ final, wish }: DecisionRecord, before: Partial<Allocation>): Reason[] {
@@ -142,9 +148,9 @@ function directionOf(before: Partial<Allocation>, final: Allocation): "grow" | "
   const signs = (["replicas", "cpuCores", "memoryBytes"] as const).map((size) =>
     Math.sign((final[size] ?? 0) - (final[size] === undefined ? 0 : (before[size] ?? final[size]))),
   );
-  const [grows, shrinks] = [signs.includes(1), signs.includes(-1)];
-  if (grows && shrinks) return "trade";
-  return grows ? "grow" : shrinks ? "shrink" : "keep";
+  const [grows, shrinks] = [1, -1].map((sign) => signs.some((each) => each === sign));
+  if (grows === true && shrinks === true) return "trade";
+  return grows === true ? "grow" : shrinks === true ? "shrink" : "keep";
 }
 
 function factsOf(

@@ -44,7 +44,12 @@ export function planOf(
   const { services = [], startSeconds } = inputs.state.cost ?? {};
   const measured = measuredReason(verdict, windowSet, application);
   const facts = {
-    ...{ context, verdict, windowHash, course, accuracies: accuraciesOf(services), startSeconds },
+    context,
+    verdict,
+    windowHash,
+    course,
+    accuracies: accuraciesOf(services),
+    startSeconds,
     ...flowFacts(verdict),
     ...(measured && { measured }),
   };

@@ -202,9 +202,24 @@ describe("a predictor with slow requests, an agent and workloads", () => {
     await nextPlan(running, ({ policy }) => policy === "queue");
     expect(await describedAnswers(running.addresses["http"]!, DESCRIBED_ROUTES)).toEqual(
       expect.arrayContaining([
-        ...["/v1/applications", "/v1/plan", "/v1/plan/header", "/v1/windows", "/v1/measured", "/v1/routes"],
-        ...["/v1/course", "/v1/incidents", "/v1/context", "/v1/patterns", "/v1/explain", "/v1/accuracy"],
-        ...["/v1/transcripts", "/v1/decisions", "/v1/inputs", "/v1/proposals", "/metrics", "/healthz"],
+        "/v1/applications",
+        "/v1/plan",
+        "/v1/plan/header",
+        "/v1/windows",
+        "/v1/measured",
+        "/v1/routes",
+        "/v1/course",
+        "/v1/incidents",
+        "/v1/context",
+        "/v1/patterns",
+        "/v1/explain",
+        "/v1/accuracy",
+        "/v1/transcripts",
+        "/v1/decisions",
+        "/v1/inputs",
+        "/v1/proposals",
+        "/metrics",
+        "/healthz",
       ]),
     );
   });

@@ -43,15 +43,15 @@ export function weighed(
   const isListed = isChanged || cost.services.length < LARGE;
   const alternative = isListed ? bestBeside(number, service, cost) : undefined;
   if (alternative === undefined) return [expected];
-  const { resource, size: other, totalPerHour } = alternative;
+  const { resource, size: alternativeSize, totalPerHour } = alternative;
   return [
     expected,
     {
       code: "alternative",
       resource,
-      alternativeSize: resource === "cpu" ? other.cpuCores : other.replicas,
-      alternativeSeconds: tailAt(cost, route, number, other),
-      alternativeCostPerHour: costPerHour(other, prices) - costPerHour(size, prices),
+      alternativeSize: resource === "cpu" ? alternativeSize.cpuCores : alternativeSize.replicas,
+      alternativeSeconds: tailAt(cost, route, number, alternativeSize),
+      alternativeCostPerHour: costPerHour(alternativeSize, prices) - costPerHour(size, prices),
       alternativeTotalPerHour: totalPerHour,
     },
   ];

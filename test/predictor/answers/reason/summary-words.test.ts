@@ -15,13 +15,13 @@ describe("the sentence of an explanation", () => {
   it("says of a miss that is over how long it lasted, until when, and how to see it", () => {
     const lastMissedMs = Date.UTC(2026, 10, 28, 4, 53, 20);
     expect(summary(calm, { onsetMs: lastMissedMs - 90_000, lastMissedMs })).toBe(
-      "Nothing to explain now: p95 91 ms, objective 200 ms; missed for 90 s until 2026-11-28T04:53:20Z: " +
+      "Nothing to explain now: p95 91.0 ms, objective 200 ms; missed for 90 s until 2026-11-28T04:53:20Z: " +
         "tradewind explain --at 2026-11-28T04:53:20Z.",
     );
   });
 
   it("speaks of no miss where none was", () => {
-    expect(summary(calm)).toBe("Nothing to explain now: p95 91 ms, objective 200 ms.");
+    expect(summary(calm)).toBe("Nothing to explain now: p95 91.0 ms, objective 200 ms.");
   });
 
   it.each([
