@@ -36,8 +36,29 @@ export function networkMemory(of: string, windows: number, state: NetworkState):
   return { of, windows, state: packed(all) };
 }
 
-/** The state again; undefined where it is another network's, or not whole. */
+interface ReadState {
+  readonly name: string;
+  readonly profile: ProfileState;
+  readonly state: NetworkState | undefined;
+}
+
+/** As it was read last: a window asks for the state of a service several times. */
+const lastRead = new WeakMap<NetworkMemory, ReadState>();
+
+/** The state again, the same object for the same profile; undefined where it is another network's, or not whole. */
 export function networkState(
+  memory: NetworkMemory,
+  name: string,
+  profile: ProfileState,
+): NetworkState | undefined {
+  const last = lastRead.get(memory);
+  if (last?.name === name && last.profile === profile) return last.state;
+  const state = readState(memory, name, profile);
+  lastRead.set(memory, { name, profile, state });
+  return state;
+}
+
+function readState(
   { of, state }: NetworkMemory,
   name: string,
   profile: ProfileState,

@@ -48,6 +48,14 @@ export interface CostWindow {
   readonly platform: Platform;
 }
 
+const withoutNetwork = (settings: PolicySettings): PolicySettings => ({
+  ...settings,
+  cost: { ...settings.cost, network: false },
+});
+
+/** Of more services a decision with the latency network takes longer than a tenth of a second for each hundred; the curves alone decide. */
+const MOST_NETWORK_SERVICES = 300;
+
 export function costWindow(
   { application, missing, settings, windowSet }: DecisionContext,
   observations: readonly Observation[],
@@ -60,7 +68,7 @@ export function costWindow(
   const index = serviceIndex([...new Set([...observations, ...windows].map(({ service }) => service))]);
   return {
     application,
-    settings,
+    settings: observations.length > MOST_NETWORK_SERVICES ? withoutNetwork(settings) : settings,
     startMs: windowSet.startMs,
     endMs: windowSet.endMs,
     missing,

@@ -117,7 +117,7 @@ interface Taking {
 function serviceAfter(
   model: ServiceModelMemory,
   window: Window,
-  { isUntypical, percentile, settings: { youngSeconds } }: Taking,
+  { isUntypical, percentile, settings: { network: hasNetwork, youngSeconds } }: Taking,
 ): ServiceModelMemory {
   const containers = mainContainers(window);
   const revision = revisionOf(window) ?? model.revision;
@@ -126,9 +126,10 @@ function serviceAfter(
   const killedMs = containers.some(({ oomKills = 0 }) => oomKills > 0) ? window.endMs : model.killedMs;
   const isTaken = observation !== undefined && !isUntypical;
   const profile = isTaken ? tracked(model.profile, observation) : model.profile;
-  const learntLevel = isTaken
-    ? levelsAfter(model, { observation, surroundings: surroundingsOf(window) }, profile, percentile)
-    : { ...(model.network && { network: model.network }), ...(model.level && { level: model.level }) };
+  const learntLevel =
+    isTaken && hasNetwork
+      ? levelsAfter(model, { observation, surroundings: surroundingsOf(window) }, profile, percentile)
+      : { ...(model.network && { network: model.network }), ...(model.level && { level: model.level }) };
   const warmUpFactor = warmUpAfter(model.warmUpFactor, window, 1e3 * youngSeconds);
   const bursts = burstsAfter(isAfterDeploy ? undefined : model.bursts, throttledContainers(window));
   // A deploy is one to the first window of it that is taken in.
