@@ -159,7 +159,7 @@ function resourceSchema(kind: string): OpenApiSchema {
     properties: {
       apiVersion: { type: "string", description: "tradewind.dev/v1alpha1." },
       kind: { type: "string", description: "Application." },
-      metadata: { type: "object", description: "Its name and namespace." },
+      metadata: { type: "object" },
       spec: { description: "What users are promised, and what may be done for it.", ...spec },
       status: { description: "Written by the leading scaler.", ...status },
     },

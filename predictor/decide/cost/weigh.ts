@@ -57,6 +57,9 @@ export function weighed(
   ];
 }
 
+/** Of the time over the objective, which a replica that helps takes off at least. */
+const OUTSIDE_SHARE = 0.1;
+
 /** Why a miss stays: the models do not explain it, or no replica more would end it. Nothing where the decision adds something. */
 export function whyMissStays({ unexplained, window }: Problem, cost: ApplicationCost): readonly Reason[] {
   const farOff = unexplained.toSorted((a, b) => b.overRatio - a.overRatio)[0];
@@ -68,7 +71,8 @@ export function whyMissStays({ unexplained, window }: Problem, cost: Application
   const { objective, tailSeconds: latencySeconds = 0 } = window.verdict;
   const gainSeconds = bestGainSeconds(cost);
   const objectiveSeconds = objective.tailSeconds;
-  const isOutside = gainSeconds !== undefined && latencySeconds - gainSeconds > objectiveSeconds;
+  const isOutside =
+    gainSeconds !== undefined && gainSeconds < OUTSIDE_SHARE * (latencySeconds - objectiveSeconds);
   return isOutside ? [{ code: "time-outside", gainSeconds, latencySeconds, objectiveSeconds }] : [];
 }
 

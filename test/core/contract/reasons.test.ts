@@ -415,6 +415,17 @@ const EXAMPLES: readonly (readonly [Reason, string])[] = [
     "the youngest replica started 5 s ago: nothing is removed in the first 120 s",
   ],
   [
+    {
+      code: "override",
+      override: "hold",
+      by: "ann",
+      why: "bad deploy",
+      replicas: 8,
+      untilMs: Date.parse("2026-07-06T04:30Z"),
+    },
+    "held (8 replicas) by ann until 04:30 UTC: bad deploy",
+  ],
+  [
     { code: "running-unknown" },
     "it is not known how many replicas run, so no number is safe; give the predictor a workload source",
   ],

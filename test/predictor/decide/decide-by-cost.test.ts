@@ -1,4 +1,5 @@
 import { decide } from "@tradewind/predictor/decide/ladder.ts";
+import { PolicySettings } from "@tradewind/predictor/decide/facts/settings.ts";
 import type { PolicyOutcome } from "@tradewind/predictor/decide/inputs.ts";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -363,7 +364,8 @@ describe("full nodes", () => {
     const running = new Map(services.map((each) => [each.service, each]));
     const budget = { pods: pods.reduce((sum, each) => sum + each.pods, 0) };
     return [{ nodes }, {}].map((known) => {
-      const options = { application: { ...RESIZABLE, budget }, ...known };
+      const settings = PolicySettings.parse({ cost: { worth: 1 } });
+      const options = { application: { ...RESIZABLE, budget }, settings, ...known };
       const { plan } = last(course(4, services, requesting, options));
       return plan.wishes.reduce((sum, { allocation: { cpuCores = 0 }, service }) => {
         const { cores, replicas } = running.get(service)!;

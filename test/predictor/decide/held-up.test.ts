@@ -46,12 +46,10 @@ describe("a miss while requests wait in a service for something else than its CP
       expect(outcome.plan.policy).toBe("planner");
       expect(replicasOf(outcome, "lock")).toBeGreaterThanOrEqual(2);
     }
-    expect(wishOf(outcomes.at(-1)!, "lock").reasons).toMatchObject([
-      { code: "held-up" },
-      { code: "replicas" },
-    ]);
+    const codes = wishOf(outcomes.at(-1)!, "lock").reasons?.map(({ code }) => code);
+    expect(codes).toEqual(expect.arrayContaining(["measured", "held-up", "replicas"]));
     expect(wishOf(outcomes.at(-1)!, "lock").reason).toMatch(
-      /^takes \d+\.\d times as long as while the objective was met, at \d+ % CPU use/,
+      /; takes \d+\.\d times as long as while the objective was met, at \d+ % CPU use/,
     );
   });
 
