@@ -44,8 +44,15 @@ describe("the HTTP side", () => {
       replicasReady: 3,
       policy: "queue",
       valid: true,
-      reason: expect.stringMatching(/^60 % of the queue; bounds: /) as string,
-      reasons: [share, bounded],
+      reason: expect.stringMatching(
+        /^it has 60 % of the estimated queue; the service may have at most 20/,
+      ) as string,
+      reasons: [
+        share,
+        bounded,
+        { code: "replicas", fromReplicas: 3, toReplicas: 20 },
+        { code: "guard-step", step: "bounds", proposedReplicas: 30 },
+      ],
       guard: [{ step: "bounds", reasons: [bounded] }],
     });
   });
