@@ -41,6 +41,8 @@ describe("two predictors behind one Service", () => {
     expect([...a.spans].sort()).toEqual([...b.spans].sort());
     expect(new Set(a.spans).size).toBe(20);
     expect(a.spans).toHaveLength(20);
+    // What arrived is counted as sent once its answer is back.
+    await waitUntil(() => a.peers.health().results.sent === 10);
     expect(a.peers.health().results).toEqual({ sent: 10, dropped: 0, rejected: 0 });
     await Promise.all([a.whole(metMs), b.whole(metMs)]);
   });
