@@ -26,9 +26,6 @@ export const PolicyInputs = z.strictObject({
   settings: PolicySettings,
   state: PolicyState,
   windowSet: WindowSet,
-  /** In records of releases that trained residuals of services and of flows: nothing is decided by them. */
-  profiles: z.array(z.unknown()).max(10_000).optional(),
-  endToEnd: z.array(z.unknown()).optional(),
   /** What the largest node has room for; absent where the nodes are not known. */
   largestContainer: z
     .strictObject({ cpuCores: z.number().positive(), memoryBytes: z.number().positive() })

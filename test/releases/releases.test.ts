@@ -55,16 +55,19 @@ const without = (document: object, ...keys: string[]): object =>
 
 /**
  * A document of 0.1.0 without what its planner remembered and was set by, and what was known of its profiles: later releases
- * have no planner, and other profiles.
+ * have no planner, and train nothing.
  */
 function withoutPlanner(document: object): object {
-  const { profiles, services, settings, state, ...rest } = document as Record<string, object | undefined>;
+  const {
+    profiles: _trained,
+    services,
+    settings,
+    state,
+    ...rest
+  } = document as Record<string, object | undefined>;
   return {
-    ...without(rest, "planner"),
+    ...without(rest, "endToEnd", "planner"),
     ...(settings && { settings: without(settings, "planner") }),
-    ...(profiles && {
-      profiles: (profiles as object[]).map((each) => without(each, "prior", "trained", "memoryPeakBytes")),
-    }),
     ...(state && { state: withoutPlanner(state) }),
     ...(services && {
       services: (services as object[]).map((each) => without(each, "inFlight", "recentDemandCores")),
