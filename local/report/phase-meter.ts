@@ -18,6 +18,9 @@ export interface FleetSample {
   readonly allocatedMemoryBytes: number;
 }
 
+/** A part of a phase that is shorter than this is a rounding error. */
+const SHORTEST_SECONDS = 1e-6;
+
 /** Collects the figures of each phase; a run that repeats its phases adds to the same ones. */
 export interface PhaseMeter {
   record(outcome: Outcome): void;
@@ -64,6 +67,7 @@ export function createPhaseMeter(phases: readonly Phase[], objectiveSeconds: num
     allocatedMemoryByteSeconds: 0,
   });
   const tallies = new Map<PhaseName, Tally>(phases.map(({ name }) => [name, newTally()]));
+  const durationS = phases.at(-1)?.toS ?? 0;
   let last: FleetSample | undefined;
 
   const sum = (of: (tally: Tally) => number): number =>
@@ -98,14 +102,22 @@ export function createPhaseMeter(phases: readonly Phase[], objectiveSeconds: num
       const before = last;
       last = sample;
       if (before === undefined) return;
-      const tally = tallies.get(phaseAt(phases, (before.atS + sample.atS) / 2).name);
-      if (tally === undefined) return;
-      const seconds = sample.atS - before.atS;
-      tally.seconds += seconds;
-      tally.replicaSeconds += seconds * before.replicas;
-      tally.allocatedCpuCoreSeconds += seconds * before.allocatedCpuCores;
-      tally.allocatedMemoryByteSeconds += seconds * before.allocatedMemoryBytes;
-      tally.cpuSeconds += Math.max(0, sample.cpuSeconds - before.cpuSeconds);
+      const usedCores = Math.max(0, sample.cpuSeconds - before.cpuSeconds) / (sample.atS - before.atS);
+      // On a busy machine a sample may come a whole phase late: each phase has its part.
+      for (let fromS = before.atS; fromS < sample.atS;) {
+        const { name, toS } = phaseAt(phases, fromS);
+        const leftS = Math.max(toS - (fromS % durationS), SHORTEST_SECONDS);
+        const untilS = Math.min(sample.atS, fromS + leftS);
+        const seconds = untilS - fromS;
+        fromS = untilS;
+        const tally = tallies.get(name);
+        if (tally === undefined) continue;
+        tally.seconds += seconds;
+        tally.replicaSeconds += seconds * before.replicas;
+        tally.allocatedCpuCoreSeconds += seconds * before.allocatedCpuCores;
+        tally.allocatedMemoryByteSeconds += seconds * before.allocatedMemoryBytes;
+        tally.cpuSeconds += seconds * usedCores;
+      }
     },
     report: () =>
       phases.map(({ name, fromS, toS }) => {

@@ -52,6 +52,27 @@ describe("createPhaseMeter", () => {
     });
   });
 
+  it("gives each phase its part of a sample that comes late, also where the phases begin again", () => {
+    const meter = createPhaseMeter(phasesOf(150), 0.25);
+    const given = { replicas: 4, allocatedCpuCores: 2, allocatedMemoryBytes: 800 };
+    meter.sample({ atS: 140, cpuSeconds: 0, ...given });
+    meter.sample({ atS: 200, cpuSeconds: 60, ...given });
+    const part = {
+      cpuCoresMean: 1,
+      replicasMean: 4,
+      allocatedCpuCoresMean: 2,
+      allocatedMemoryBytesMean: 800,
+    };
+    const [warmup, calm, surge, interference, recovery] = meter.report();
+    for (const phase of [warmup, calm, surge, recovery]) {
+      expect(phase?.cpuCoresMean).toBeCloseTo(part.cpuCoresMean, 9);
+      expect(phase?.replicasMean).toBeCloseTo(part.replicasMean, 9);
+      expect(phase?.allocatedCpuCoresMean).toBeCloseTo(part.allocatedCpuCoresMean, 9);
+      expect(phase?.allocatedMemoryBytesMean).toBeCloseTo(part.allocatedMemoryBytesMean, 6);
+    }
+    expect(interference?.replicasMean).toBe(0);
+  });
+
   it("adds rounds that repeat to the same phases", () => {
     const meter = createPhaseMeter(phasesOf(150), 0.25);
     meter.record(outcome(50, 0.1));
