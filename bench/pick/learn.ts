@@ -33,7 +33,11 @@ export function seenOf(sets: readonly WindowSet[], service: string): NetworkWind
 export const learntFrom = (before: ServiceModel, windows: readonly NetworkWindow[]): ServiceModel =>
   windows.reduce((model: ServiceModel, window) => {
     const profile = track(model.profile, window.observation);
-    return { service: model.service, profile, ...levelsAfter(model, window, profile, 0.95) };
+    return {
+      service: model.service,
+      profile,
+      ...levelsAfter(model, window, profile, { hasNetwork: true, percentile: 0.95 }),
+    };
   }, before);
 
 /** All services, from the windows alone. */

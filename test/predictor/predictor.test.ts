@@ -265,7 +265,7 @@ describe("a predictor with policy auto", () => {
       expect(text).toMatch(/profile_rule_error_ratio\{namespace="default",service="geo"\} \d/);
       expect(faultsOf(text)).toBe("");
       expect(text).toMatch(/tail_prediction_error_ratio 0?\.?\d/);
-      expect(text).toMatch(/policy_info\{policy="planner",choice="auto"\} 1/);
+      expect(text).toMatch(/policy_info\{policy="planner-prior",choice="auto"\} 1/);
     } finally {
       stopLoad();
       await running.stop();

@@ -35,7 +35,7 @@ const SLOTS_PER_SILENT_LOOK = 7;
 
 export function startOurs(
   setting: Setting,
-  { choice, network = true, nodeSpeeds = true, onEvent, onInputs, rewrite, seasons = true, silence }: Kind,
+  { choice, network = false, nodeSpeeds = true, onEvent, onInputs, rewrite, seasons = true, silence }: Kind,
 ): Brain {
   const { actuators, plant, processDown, seed, truth, world } = setting;
   const application = {
@@ -123,13 +123,13 @@ export const OURS: readonly Contender[] = [
   ours(
     "tradewind-auto",
     { choice: "auto" },
-    "Tradewind, policy auto (the default): the cheapest sizes by one cost, over queueing models that its windows calibrate and the latency network.",
+    "Tradewind, policy auto (the default): the cheapest sizes by one cost, over queueing models that its windows calibrate.",
   ),
   ours("tradewind-queue", { choice: "queue" }, "Tradewind, policy queue: the ladder up to queue balancing."),
   ours(
-    "tradewind-auto-no-network",
-    { choice: "auto", network: false },
-    "Tradewind, policy auto, by the queueing curve alone: what measured levels and the latency network are worth.",
+    "tradewind-auto-network",
+    { choice: "auto", network: true },
+    "Tradewind, policy auto, with measured levels and the latency network: what they are worth.",
   ),
   ours(
     "tradewind-auto-no-seasons",

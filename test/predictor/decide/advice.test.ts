@@ -93,7 +93,7 @@ describe("advice by calibrated models", () => {
     const resizable = run(shop(40), { application: RESIZABLE }).at(-1);
     const fixed = run(shop(40)).at(-1);
     const wish = wishOf(fixed, "backend");
-    expect(wish.policy).toBe("planner");
+    expect(wish.policy).toBe("planner-prior");
     expect(wish.allocation).toEqual({ replicas: wish.allocation.replicas });
     expect(wish.allocation.replicas * 1).toBeGreaterThanOrEqual((20 * 0.02) / 0.85);
     expect(wishOf(resizable, "backend").allocation.cpuCores).toBeDefined();
@@ -118,7 +118,7 @@ describe("advice by calibrated models", () => {
     const only = { minCores: 1, maxCores: 1, stepCores: 1 };
     const still = application({ resize: "limits", services: [{ name: "frontend", cpu: only }] });
     const wish = wishOf(run(shop(4), { application: still }).at(-1), "frontend");
-    expect(wish.policy).toBe("planner");
+    expect(wish.policy).toBe("planner-prior");
     expect(wish.allocation.cpuCores).toBeUndefined();
     expect(wish.advice?.cpuCores).toBe(1);
   });

@@ -44,7 +44,7 @@ describe("policy auto with calibrated models", () => {
     const outcome = last(course(40, [FRONTEND, made("backend", { replicas: 8, requestsPerSecond: 10 })]));
     expect(replicasOf(outcome)).toBeLessThan(8);
     expect(replicasOf(outcome)).toBeGreaterThanOrEqual(1);
-    expect(wishOf(outcome, "backend")).toMatchObject({ policy: "planner" });
+    expect(wishOf(outcome, "backend")).toMatchObject({ policy: "planner-prior" });
   });
 
   it("grows a service whose load has risen", () => {
@@ -114,7 +114,7 @@ describe("policy auto with calibrated models", () => {
   it("does not run away where the objective cannot be met: pods are bounded by what they still gain", () => {
     const unreachable = application({ objective: { milliseconds: 1, windowSeconds: 45 } });
     const outcomes = course(40, SHOP, unchanged, { application: unreachable });
-    expect(last(outcomes).plan.policy).toBe("planner");
+    expect(last(outcomes).plan.policy).toBe("planner-prior");
     // No decision goes beyond three times what serves and four: 16 for four that serve.
     expect(Math.max(...outcomes.map((one) => replicasOf(one)))).toBeLessThanOrEqual(16);
     expect(last(outcomes).plan.policyReasons).toMatchObject([
@@ -173,7 +173,7 @@ describe("policy auto with calibrated models", () => {
     });
     const limited = application({ budget: { pods: 8 }, objective: { milliseconds: 100, windowSeconds: 45 } });
     const { plan } = last(course(10, BUSY, side, { application: limited }));
-    expect(plan.policy).toBe("planner");
+    expect(plan.policy).toBe("planner-prior");
     const routed = plan.wishes.filter(({ service }) => service !== "batch");
     expect(routed.reduce((sum, { allocation }) => sum + allocation.replicas, 0)).toBe(5);
   });
@@ -195,9 +195,9 @@ describe("policy auto with calibrated models", () => {
       }),
     });
     const seen = last(course(40, three, hidden));
-    expect(seen.plan.policy).toBe("planner");
+    expect(seen.plan.policy).toBe("planner-prior");
     expect(seen.plan.wishes.map(({ service }) => service)).toEqual(["backend", "frontend"]);
-    expect(seen.plan.wishes.map(({ policy }) => policy)).toEqual(["planner", "planner"]);
+    expect(seen.plan.wishes.map(({ policy }) => policy)).toEqual(["planner-prior", "planner-prior"]);
     expect(Math.abs(replicasOf(seen) - replicasOf(last(course(40, three))))).toBeLessThanOrEqual(1);
   });
 

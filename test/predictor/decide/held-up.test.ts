@@ -43,7 +43,7 @@ describe("a miss while requests wait in a service for something else than its CP
 
   it("takes nothing of that service, also once its new times are learnt, and says why", () => {
     for (const outcome of missing(outcomes)) {
-      expect(outcome.plan.policy).toBe("planner");
+      expect(outcome.plan.policy).toBe("planner-prior");
       expect(replicasOf(outcome, "lock")).toBeGreaterThanOrEqual(2);
     }
     const codes = wishOf(outcomes.at(-1)!, "lock").reasons?.map(({ code }) => code);

@@ -1,4 +1,5 @@
 import type { Window } from "@tradewind/core/contract/window.ts";
+import type { CostWindow } from "@tradewind/predictor/decide/cost/learn/cost-window.ts";
 import { networkOf } from "@tradewind/predictor/decide/cost/learn/learn-levels.ts";
 import { servicesAfter } from "@tradewind/predictor/decide/cost/learn/learn-services.ts";
 import { startSecondsAfter, withRises } from "@tradewind/predictor/decide/cost/learn/starts.ts";
@@ -10,6 +11,12 @@ import { describe, expect, it } from "vitest";
 import { START_MS, window, WINDOW_MS, windowSet } from "../measurements.ts";
 import { costWindowOf, seen } from "./given.ts";
 
+/** It is off by default. */
+const withNetwork = (given: CostWindow): CostWindow => ({
+  ...given,
+  settings: { ...given.settings, cost: { ...given.settings.cost, network: true } },
+});
+
 const FACTS = { service: "backend", replicas: 2, rate: 20, ownSeconds: 0.05, podUsageCores: 0.5 };
 
 /** What is known of the backend after these windows, one after the other. */
@@ -17,7 +24,11 @@ function after(windows: readonly Partial<Window>[], before: readonly ServiceMode
   let services = before;
   for (const [at, part] of windows.entries()) {
     const made = Object.assign(window(FACTS, START_MS + at * WINDOW_MS), part);
-    services = servicesAfter({ services: [...services] }, costWindowOf(windowSet([made])), new Map());
+    services = servicesAfter(
+      { services: [...services] },
+      withNetwork(costWindowOf(windowSet([made]))),
+      new Map(),
+    );
   }
   const [backend] = services;
   if (backend === undefined) throw new Error("nothing is known of the backend");
@@ -39,6 +50,16 @@ describe("what is kept of a service's level and of the latency network", () => {
     const kept = ServiceModelMemory.parse(JSON.parse(JSON.stringify(known)));
     expect(networkOf(known)).toBeDefined();
     expect(after(same(3), [kept])).toEqual(after(same(3), [known]));
+  });
+
+  it("is the level alone where the network is switched off, as it is by default", () => {
+    const [kept] = servicesAfter(
+      { services: [after(same(8))] },
+      costWindowOf(windowSet([window(FACTS)])),
+      new Map(),
+    );
+    expect(kept?.level).toBeDefined();
+    expect(kept?.network).toBeUndefined();
   });
 
   it("is not asked before four windows, and begins anew where another network made it", () => {

@@ -70,7 +70,7 @@ it.each([
     });
     const services = [FRONTEND, made("backend", { replicas: 2, requestsPerSecond: 10 })];
     const outcome = last(course(8, services, zero, overrides));
-    expect(outcome.plan.policy).toBe("planner");
+    expect(outcome.plan.policy).toBe("planner-prior");
     expect(replicasOf(outcome)).toBe(2);
   },
 );

@@ -48,7 +48,7 @@ describe("an excluded route", () => {
       last(course(12, services, withRoute(8, { ...EXPORT, requestsPerSecond: 140 }), held(EXCLUDED))),
     );
     expect(replicasOf(loaded!)).toBeGreaterThan(replicasOf(calm!));
-    expect(wishOf(loaded!, "backend").policy).toBe("planner");
+    expect(wishOf(loaded!, "backend").policy).toBe("planner-prior");
   });
 
   it("leaves services that only it passes to their own CPU demand", () => {

@@ -39,7 +39,7 @@ describe("a consumer of messages in the traces of requests, which nobody waits f
     "follows its own CPU demand where %s move, as one in no trace does",
     (_, overrides) => {
       const outcome = last(course(8, SHOP, consuming(true), overrides));
-      expect(outcome.plan.policy).toBe("planner");
+      expect(outcome.plan.policy).toBe("planner-prior");
       expect(wishOf(outcome, "mailer")).toMatchObject({ policy: "reactive", allocation: { replicas: 4 } });
       expect(sizesIn(outcome)).toEqual(sizesIn(last(course(8, SHOP, consuming(false), overrides))));
     },
@@ -75,7 +75,7 @@ it("a service behind one of another namespace, where no route can be followed, k
     windows: set.windows.map((each) => (each.service === "gateway" ? { ...each, namespace: "edge" } : each)),
   });
   const outcome = last(course(8, three, foreign, { application: RESIZABLE }));
-  expect(wishOf(outcome, "frontend").policy).toBe("planner");
+  expect(wishOf(outcome, "frontend").policy).toBe("planner-prior");
   expect(wishOf(outcome, "backend")).toMatchObject({ policy: "reactive", allocation: { replicas: 4 } });
 });
 

@@ -27,13 +27,17 @@ export function networkOf({ network: memory, profile }: LevelModels): NetworkOfS
 
 /** What network and level are after a window. @param profile after it */
 export function levelsAfter(
-  model: LevelModels,
+  { network: memory, ...model }: LevelModels,
   window: NetworkWindow,
   profile: ProfileState,
-  percentile: LevelMemory["percentile"],
+  {
+    hasNetwork,
+    percentile,
+  }: { readonly hasNetwork: boolean; readonly percentile: LevelMemory["percentile"] },
 ): Pick<ServiceModelMemory, "level" | "network"> {
-  const level = levelWith(model, window, percentile);
-  const network = networkWith(model, window, profile);
+  const known = hasNetwork ? { ...model, network: memory } : model;
+  const level = levelWith(known, window, percentile);
+  const network = hasNetwork ? networkWith(known, window, profile) : undefined;
   return { ...(network && { network }), ...(level && { level }) };
 }
 

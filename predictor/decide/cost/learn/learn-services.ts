@@ -126,10 +126,12 @@ function serviceAfter(
   const killedMs = containers.some(({ oomKills = 0 }) => oomKills > 0) ? window.endMs : model.killedMs;
   const isTaken = observation !== undefined && !isUntypical;
   const profile = isTaken ? tracked(model.profile, observation) : model.profile;
-  const learntLevel =
-    isTaken && hasNetwork
-      ? levelsAfter(model, { observation, surroundings: surroundingsOf(window) }, profile, percentile)
-      : { ...(model.network && { network: model.network }), ...(model.level && { level: model.level }) };
+  const learntLevel = isTaken
+    ? levelsAfter(model, { observation, surroundings: surroundingsOf(window) }, profile, {
+        hasNetwork,
+        percentile,
+      })
+    : { ...(model.network && { network: model.network }), ...(model.level && { level: model.level }) };
   const warmUpFactor = warmUpAfter(model.warmUpFactor, window, 1e3 * youngSeconds);
   const bursts = burstsAfter(isAfterDeploy ? undefined : model.bursts, throttledContainers(window));
   // A deploy is one to the first window of it that is taken in.

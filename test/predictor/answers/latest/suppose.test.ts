@@ -92,7 +92,7 @@ describe("what would be at the sizes that the planner chose", () => {
       load: 1,
       services: plan.wishes.map(({ allocation, service: name }) => ({ service: name, ...allocation })),
     });
-    expect(plan.policy).toBe("planner");
+    expect(plan.policy).toBe("planner-prior");
     for (const { latencyAfterSeconds } of plan.wishes)
       expect(latencyAfterSeconds).toBe(found.routes[0]!.then.latencySeconds);
   });
