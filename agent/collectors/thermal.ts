@@ -63,8 +63,8 @@ interface CpuTopology {
 
 /** The package and core of a CPU, which the kernel shows while it is online. Without them it counts as a core of its own. */
 function topologyOf(topologies: Map<string, CpuTopology>, cpu: string, folder: string): CpuTopology {
-  const before = topologies.get(cpu);
-  if (before?.socket !== undefined) return before;
+  const knownTopology = topologies.get(cpu);
+  if (knownTopology?.socket !== undefined) return knownTopology;
   const socket = idOf(folder, "physical_package_id");
   const core = idOf(folder, "core_id");
   const topology = { socket, core: socket === undefined || core === undefined ? cpu : `${socket} ${core}` };
