@@ -59,6 +59,10 @@ describe("a miss in which nothing grows", () => {
     expect((reason as { gainSeconds: number }).gainSeconds).toBeCloseTo(0.03 / 0.4 - 0.03 / 0.6, 9);
   });
 
+  it("is not outside where one more replica takes a tenth of it off, though it does not end it", () => {
+    expect(whyMissStays(problem(0.4), cost())).toEqual([]);
+  });
+
   it("has nothing said of it where a replica would end it, a service grows, or the objective is met", () => {
     const grown = cost();
     grown.set(0, size(3));
