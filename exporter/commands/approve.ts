@@ -1,14 +1,14 @@
 import { userInfo } from "node:os";
 import type { Command } from "commander";
 import { Change, ChangeList } from "@tradewind/core/contract/change.ts";
-import { accessOf, addAccessFlags, asking } from "@tradewind/core/net/endpoint/own-process.ts";
-import type { AccessFlags } from "@tradewind/core/net/endpoint/own-process.ts";
-import { describeError, TradewindError } from "@tradewind/core/values/errors.ts";
+import { addAccessFlags } from "@tradewind/core/net/endpoint/own-process.ts";
 import { addJsonFlag, exitCodes, printAnswer } from "@tradewind/core/terminal/answer.ts";
 import type { Answer } from "@tradewind/core/terminal/answer.ts";
 import { renderTable } from "@tradewind/core/terminal/table.ts";
 import { changeText, deciderText } from "@tradewind/core/contract/sentences.ts";
 import { utcSeconds } from "@tradewind/core/values/amounts.ts";
+import { askAll, tellAll } from "./scalers.ts";
+import type { ScalerFlags } from "./scalers.ts";
 
 const EXAMPLES = `
 Examples:
@@ -34,8 +34,7 @@ function userName(): string {
   }
 }
 
-interface Flags extends AccessFlags {
-  readonly scaler: string;
+interface Flags extends ScalerFlags {
   readonly refuse: boolean;
   readonly at?: string;
   readonly by: string;
@@ -58,17 +57,9 @@ export function configure(command: Command): void {
     });
 }
 
-const addressesOf = ({ scaler }: Flags): string[] => scaler.split(",").map((each) => each.trim());
-const scalerAt = (url: string) => ({ name: "scaler" as const, url, flag: "--scaler" });
-
 async function listed(flags: Flags): Promise<Answer> {
-  const all = new Map<string, Change>();
-  for (const url of addressesOf(flags)) {
-    const { changes } = await asking(scalerAt(url), accessOf(flags), async (client) =>
-      client.json({ path: "v1/changes" }, ChangeList),
-    );
-    for (const change of changes) all.set(change.id, change);
-  }
+  const lists = await askAll(flags, async (client) => client.json({ path: "v1/changes" }, ChangeList));
+  const all = new Map(lists.flatMap(({ changes }) => changes).map((change) => [change.id, change]));
   return changesAnswer([...all.values()]);
 }
 
@@ -76,21 +67,10 @@ async function decided(id: string, flags: Flags): Promise<Answer> {
   const { at, by, refuse } = flags;
   const query = { verdict: refuse ? "refuse" : "approve", by, ...(at !== undefined && { at }) };
   const path = `v1/changes/${encodeURIComponent(id)}`;
-  const changes: Change[] = [];
-  const problems: string[] = [];
-  for (const url of addressesOf(flags)) {
-    try {
-      changes.push(
-        await asking(scalerAt(url), accessOf(flags), async (client) =>
-          client.json({ path, query, asForm: true }, Change),
-        ),
-      );
-    } catch (error) {
-      problems.push(describeError(error));
-    }
-  }
-  if (changes.length === 0) throw new TradewindError("not-taken", problems.join("; "));
-  return changesAnswer(changes, problems);
+  const { problems, replies } = await tellAll(flags, async (client) =>
+    client.json({ path, query, asForm: true }, Change),
+  );
+  return changesAnswer(replies, problems);
 }
 
 const COLUMNS = [

@@ -3,14 +3,15 @@ import { InvalidArgumentError, Option } from "commander";
 import type { Command } from "commander";
 import { OverrideList, targetText } from "@tradewind/core/contract/override.ts";
 import type { ListedOverride, OverrideKind } from "@tradewind/core/contract/override.ts";
-import { accessOf, addAccessFlags, asking } from "@tradewind/core/net/endpoint/own-process.ts";
-import type { AccessFlags } from "@tradewind/core/net/endpoint/own-process.ts";
+import { addAccessFlags } from "@tradewind/core/net/endpoint/own-process.ts";
 import { describeError, TradewindError } from "@tradewind/core/values/errors.ts";
 import { addJsonFlag, exitCodes, printAnswer } from "@tradewind/core/terminal/answer.ts";
 import type { Answer } from "@tradewind/core/terminal/answer.ts";
 import { renderTable } from "@tradewind/core/terminal/table.ts";
 import { parseDurationSeconds } from "@tradewind/core/values/units.ts";
 import { parseQuantity } from "@tradewind/kubernetes/objects/quantity.ts";
+import { askAll, tellAll } from "./scalers.ts";
+import type { ScalerFlags } from "./scalers.ts";
 
 type Verb = OverrideKind | "release";
 
@@ -52,8 +53,7 @@ is the name of the token, which needs the scope 'override'. Give all scalers, or
 
 ${exitCodes("done", "no scaler took it")}`;
 
-interface Flags extends AccessFlags {
-  readonly scaler: string;
+interface Flags extends ScalerFlags {
   readonly all: boolean;
   readonly namespace?: string;
   readonly application?: string;
@@ -122,21 +122,12 @@ function count(text: string): number {
   throw new InvalidArgumentError("write a whole number, 0 or more");
 }
 
-const addressesOf = ({ scaler }: Flags): string[] => scaler.split(",").map((each) => each.trim());
-const scalerAt = (url: string) => ({ name: "scaler" as const, url, flag: "--scaler" });
-
 async function listed(flags: Flags): Promise<Answer> {
-  const all = new Map<string, ListedOverride>();
-  for (const url of addressesOf(flags)) {
-    const { overrides } = await asking(scalerAt(url), accessOf(flags), async (client) =>
-      client.json({ path: "v1/overrides" }, OverrideList),
-    );
-    for (const each of overrides) all.set(each.id, each);
-  }
+  const lists = await askAll(flags, async (client) => client.json({ path: "v1/overrides" }, OverrideList));
+  const all = new Map(lists.flatMap(({ overrides }) => overrides).map((each) => [each.id, each]));
   return answerOf([...all.values()]);
 }
 
-/** Every scaler is asked: KEDA asks any of them. */
 async function ordered(verb: Verb, name: string | undefined, flags: Flags): Promise<Answer> {
   const { application, cpu, for: forSeconds, memory, namespace, reason, replicas, until } = flags;
   const words = {
@@ -155,19 +146,10 @@ async function ordered(verb: Verb, name: string | undefined, flags: Flags): Prom
   const query = Object.fromEntries(
     Object.entries(words).flatMap(([key, value]) => (value === undefined ? [] : [[key, String(value)]])),
   );
-  const taken: ListedOverride[] = [];
-  const problems: string[] = [];
-  for (const url of addressesOf(flags)) {
-    try {
-      const { overrides } = await asking(scalerAt(url), accessOf(flags), async (client) =>
-        client.json({ path: "v1/overrides", query, asForm: true }, OverrideList),
-      );
-      taken.push(...overrides);
-    } catch (error) {
-      problems.push(describeError(error));
-    }
-  }
-  if (taken.length === 0) throw new TradewindError("not-taken", [...new Set(problems)].join("; "));
+  const { problems, replies } = await tellAll(flags, async (client) =>
+    client.json({ path: "v1/overrides", query, asForm: true }, OverrideList),
+  );
+  const taken = replies.flatMap(({ overrides }) => overrides);
   return answerOf(taken, problems);
 }
 

@@ -4,6 +4,7 @@ import { accessOf, addAccessFlags, asking } from "@tradewind/core/net/endpoint/o
 import type { AccessFlags } from "@tradewind/core/net/endpoint/own-process.ts";
 import { addJsonFlag, exitCodes, printAnswer } from "@tradewind/core/terminal/answer.ts";
 import { replayed } from "../serve/api/replayed.ts";
+import { scalerAt } from "./scalers.ts";
 
 const EXAMPLES = `
 Examples:
@@ -29,9 +30,8 @@ export function configure(command: Command): void {
   addJsonFlag(addAccessFlags(command, "the scaler"))
     .addHelpText("after", EXAMPLES)
     .action(async (id: string, flags: Flags) => {
-      const scaler = { name: "scaler" as const, url: flags.scaler, flag: "--scaler" };
       const path = `v1/decisions/${encodeURIComponent(id)}`;
-      const record = await asking(scaler, accessOf(flags), async (client) =>
+      const record = await asking(scalerAt(flags.scaler), accessOf(flags), async (client) =>
         client.json({ path }, z.record(z.string(), z.unknown())),
       );
       printAnswer(replayed(record), flags.json);

@@ -8,6 +8,7 @@ import { eventText, rowText, sizeText } from "@tradewind/core/contract/sentences
 import { addJsonFlag, exitCodes, printAnswer } from "@tradewind/core/terminal/answer.ts";
 import { timeArgument } from "@tradewind/core/terminal/time-argument.ts";
 import { TradewindError } from "@tradewind/core/values/errors.ts";
+import { scalerAt } from "./scalers.ts";
 
 const EXAMPLES = `
 Examples:
@@ -52,11 +53,10 @@ export function configure(command: Command): void {
   addJsonFlag(addAccessFlags(command, "the scaler"))
     .addHelpText("after", EXAMPLES)
     .action(async (service: string, flags: Flags) => {
-      const scaler = { name: "scaler" as const, url: flags.scaler, flag: "--scaler" };
       const { application, namespace } = flags;
       const place = { ...(application && { application }), ...(namespace && { namespace }) };
       const query = { service, ...place, most: "2000" };
-      const [events, list] = await asking(scaler, accessOf(flags), async (client) => {
+      const [events, list] = await asking(scalerAt(flags.scaler), accessOf(flags), async (client) => {
         const asked = await client.json({ path: "v1/events", query }, EventList);
         return [asked.events, await client.json({ path: "v1/recommendations" }, RecommendationList)] as const;
       });
