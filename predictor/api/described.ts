@@ -20,6 +20,7 @@ import { WhatIfAnswer, WhatIfRequest } from "@tradewind/core/contract/what-if.ts
 import { WindowSet } from "@tradewind/core/contract/window.ts";
 import type { DescribedRoute, DescribedServer } from "@tradewind/core/net/openapi.ts";
 import { VERSION } from "@tradewind/core/process/version.ts";
+import { Problem } from "@tradewind/core/net/problem.ts";
 
 const ONE = {
   namespace: "Of the application; needed where several are planned.",
@@ -125,5 +126,5 @@ export const DESCRIBED: DescribedServer = {
   version: VERSION,
   description: "Windows, plans and what they were made of. Nothing that is asked here changes a decision.",
   routes: DESCRIBED_ROUTES,
-  problem: z.object({ error: z.object({ code: z.string(), message: z.string() }) }),
+  problem: Problem,
 };

@@ -1,4 +1,5 @@
 import type { FastifyReply } from "fastify";
+import { problemOf } from "@tradewind/core/net/problem.ts";
 
 /** @param text JSON; undefined: there is none yet, for which `whyNot` */
 export function sendText(reply: FastifyReply, text: string | undefined, whyNot: string): FastifyReply {
@@ -7,5 +8,5 @@ export function sendText(reply: FastifyReply, text: string | undefined, whyNot: 
 }
 
 export function fail(reply: FastifyReply, status: number, code: string, message: string): FastifyReply {
-  return reply.code(status).send({ error: { code, message: message.slice(0, 500) } });
+  return reply.code(status).send(problemOf(code, message));
 }

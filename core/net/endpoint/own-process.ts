@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import { z } from "zod";
 import { parseWith } from "../../values/config.ts";
 import { TradewindError } from "../../values/errors.ts";
+import { Problem } from "../problem.ts";
 import { EndpointClient } from "./client.ts";
 import type { Call } from "./client.ts";
 import { EndpointError } from "./error.ts";
@@ -112,7 +113,6 @@ export async function asking<Result>(
 
 /** With these a process says why there is nothing to show. */
 const NOTHING_TO_SHOW = [404, 503];
-const Refusal = z.object({ error: z.object({ message: z.string() }) });
 
 /**
  * Asks for what may not be there yet.
@@ -125,7 +125,7 @@ export async function askFor<Answer>(
   call: Call,
   { absent, schema }: { readonly absent: string; readonly schema: z.ZodType<Answer> },
 ): Promise<Answer> {
-  const either = z.union([schema.transform((shown) => ({ shown })), Refusal]);
+  const either = z.union([schema.transform((shown) => ({ shown })), Problem]);
   return asking(asked, access, async (client) => {
     const answer = await client.json({ ...call, acceptStatuses: NOTHING_TO_SHOW }, either);
     if ("shown" in answer) return answer.shown;

@@ -1,9 +1,10 @@
-import type { FastifyInstance, FastifyReply } from "fastify";
+import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import type { Change } from "@tradewind/core/contract/change.ts";
 import { changeText } from "@tradewind/core/contract/sentences.ts";
 import { describeError, TradewindError } from "@tradewind/core/values/errors.ts";
 import { isPrintable } from "@tradewind/core/values/printable.ts";
+import { problem } from "./problem.ts";
 import { BY_NAMESPACE, visible } from "./visible.ts";
 import { unknownChange } from "../../decide/approval/change-queue.ts";
 import type { Verdict } from "../../decide/approval/change-queue.ts";
@@ -79,6 +80,3 @@ export function setChanges(server: FastifyInstance, { decide, hasToken, list }: 
     }
   });
 }
-
-const problem = (reply: FastifyReply, code: number, error: string, message: string) =>
-  reply.code(code).send({ error, message });

@@ -14,6 +14,7 @@ import { SensitivityList } from "@tradewind/core/contract/sensitivities.ts";
 import { WhatIfAnswer, WhatIfRequest } from "@tradewind/core/contract/what-if.ts";
 import type { DescribedRoute, DescribedServer } from "@tradewind/core/net/openapi.ts";
 import { VERSION } from "@tradewind/core/process/version.ts";
+import { Problem } from "@tradewind/core/net/problem.ts";
 import { OverrideForm } from "./overrides.ts";
 
 const get = (
@@ -111,8 +112,5 @@ export const DESCRIBED: DescribedServer = {
   description:
     "Decisions in force, why they are, and what people say of them. KEDA asks at another port, by gRPC.",
   routes: DESCRIBED_ROUTES,
-  problem: z.union([
-    z.object({ error: z.string(), message: z.string() }),
-    z.object({ error: z.object({ code: z.string(), message: z.string() }) }),
-  ]),
+  problem: Problem,
 };

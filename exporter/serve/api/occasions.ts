@@ -1,12 +1,13 @@
 import type { Caller } from "@tradewind/core/net/access-tokens.ts";
 import { readFile } from "node:fs/promises";
-import type { FastifyInstance, FastifyReply } from "fastify";
+import type { FastifyInstance } from "fastify";
 import { readJsonWith } from "@tradewind/core/values/config.ts";
 import { EventQuery } from "@tradewind/core/contract/audit.ts";
 import type { AuditEvent, EventList } from "@tradewind/core/contract/audit.ts";
 import { eventText } from "@tradewind/core/contract/sentences.ts";
 import { BacktestSummary } from "@tradewind/core/contract/backtest.ts";
 import { describeError } from "@tradewind/core/values/errors.ts";
+import { problem } from "./problem.ts";
 import { BY_NAMESPACE, visible } from "./visible.ts";
 
 /** What happened, what is going to happen, and what would have. */
@@ -56,6 +57,3 @@ export function setOccasions(server: FastifyInstance, occasions: Occasions): voi
     }
   });
 }
-
-const problem = (reply: FastifyReply, code: number, error: string, message: string) =>
-  reply.code(code).send({ error, message });

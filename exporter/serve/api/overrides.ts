@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { may } from "@tradewind/core/net/access-tokens.ts";
 import { listedText } from "@tradewind/core/contract/override.ts";
@@ -7,6 +7,7 @@ import { ChangeId } from "@tradewind/core/contract/quantity.ts";
 import { describeError, issuesInWords, TradewindError } from "@tradewind/core/values/errors.ts";
 import type { Overrides } from "../../decide/override/overrides.ts";
 import { OverrideOrder } from "../../decide/override/rules.ts";
+import { problem } from "./problem.ts";
 import { BY_NAMESPACE } from "./visible.ts";
 
 /** What the API does with overrides. */
@@ -93,6 +94,3 @@ export function setOverrides(server: FastifyInstance, { hasToken, notesOf, overr
 
 const isBearer = ({ headers }: FastifyRequest): boolean =>
   headers.authorization?.startsWith("Bearer ") === true;
-
-const problem = (reply: FastifyReply, code: number, error: string, message: string) =>
-  reply.code(code).send({ error, message });

@@ -5,6 +5,7 @@ import { WhatIfRequest } from "@tradewind/core/contract/what-if.ts";
 import { describeError, issuesInWords, TradewindError } from "@tradewind/core/values/errors.ts";
 import type { KnownApplication } from "../../plans/application-poll.ts";
 import type { Question, Reply } from "../../plans/plan-client.ts";
+import { problem } from "./problem.ts";
 import { BY_NAMESPACE } from "./visible.ts";
 
 /** Asks the predictor of one application. @throws TradewindError of its codes in {@link STATUS}, others are problems of reaching it */
@@ -92,6 +93,3 @@ const textsOf = (given: unknown): Record<string, string> =>
   Object.fromEntries(
     Object.entries(given ?? {}).filter((each): each is [string, string] => typeof each[1] === "string"),
   );
-
-const problem = (reply: FastifyReply, code: number, error: string, message: string) =>
-  reply.code(code).send({ error: { code: error, message: message.slice(0, 1_000) } });

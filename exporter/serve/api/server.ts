@@ -14,6 +14,7 @@ import type { Logger } from "@tradewind/core/process/log.ts";
 import type { ReloadingTls } from "@tradewind/core/net/reloading-tls.ts";
 import type { DecisionRecord, RecommendationList } from "@tradewind/core/contract/recommendation.ts";
 import { Description, OPENAPI_PATH } from "@tradewind/core/net/openapi.ts";
+import { problem } from "./problem.ts";
 import { setChanges } from "./approval.ts";
 import type { ChangesPort } from "./approval.ts";
 import { plain } from "@tradewind/core/terminal/style.ts";
@@ -105,7 +106,7 @@ export async function serveApi(
     },
     frameworkErrors: (error, _request, reply) => {
       reply.headers(SECURITY_HEADERS);
-      void problem(reply, error.statusCode ?? 400, "bad-request", [error.message]);
+      void problem(reply, error.statusCode ?? 400, "bad-request", error.message);
     },
   });
   const parseJson = server.getDefaultJsonParser("error", "error");
@@ -156,7 +157,7 @@ function answerKnocks(server: FastifyInstance, { door, onAnswer, work }: ApiSurr
     const refused = "refused" in admission ? admission.refused : work.admit(request.raw, reply.raw, isStream);
     if ("caller" in admission) request.caller = admission.caller;
     if (refused === undefined) return undefined;
-    return problem(reply.headers(refused.headers), refused.status, "refused", [refused.message]);
+    return problem(reply.headers(refused.headers), refused.status, "refused", refused.message);
   });
   server.addHook("onResponse", async () => onAnswer());
 }
@@ -171,7 +172,7 @@ function setHealth(
 ): void {
   server.get("/healthz", async (_request, reply) => {
     if (await isAlive()) return { status: "ok" };
-    return problem(reply, 503, "stuck", ["the thread that answers KEDA does not answer; restart the scaler"]);
+    return problem(reply, 503, "stuck", "the thread that answers KEDA does not answer; restart the scaler");
   });
   server.get("/readyz", async (_request, reply) => {
     const ready = !isDraining();
@@ -207,15 +208,17 @@ function setData(server: FastifyInstance, surroundings: ApiSurroundings): void {
   server.get<OfId>("/v1/decisions/:id", BY_NAMESPACE, async ({ caller, params }, reply) => {
     const json = decisionOf(params.id, caller);
     if (json !== undefined) return sendJson(reply, json);
-    return problem(reply, 404, "unknown-decision", [
-      "no decision has this id any more;",
-      "the ids in force are in /v1/recommendations as decisionId",
-    ]);
+    return problem(
+      reply,
+      404,
+      "unknown-decision",
+      "no decision has this id any more; the ids in force are in /v1/recommendations as decisionId",
+    );
   });
   server.get<OfId>("/v1/decisions/:id/replay", BY_NAMESPACE, async ({ caller, params }, reply) => {
     const json = decisionOf(params.id, caller);
     if (json === undefined)
-      return problem(reply, 404, "unknown-decision", ["no decision has this id any more"]);
+      return problem(reply, 404, "unknown-decision", "no decision has this id any more");
     try {
       return { same: true, words: replayed(JSON.parse(json) as Record<string, unknown>).text(plain) };
     } catch (error) {
@@ -228,7 +231,7 @@ function setData(server: FastifyInstance, surroundings: ApiSurroundings): void {
     BY_NAMESPACE,
     async ({ caller, query: { namespace, service } }, reply) => {
       if (typeof namespace !== "string" || typeof service !== "string") {
-        return problem(reply, 400, "invalid-query", ["ask with ?namespace=NAME&service=NAME"]);
+        return problem(reply, 400, "invalid-query", "ask with ?namespace=NAME&service=NAME");
       }
       const records = may(caller, "read", namespace) ? surroundings.historyJson(namespace, service) : [];
       return sendJson(reply, `{"decisions":[${records.join(",")}]}`);
@@ -245,7 +248,7 @@ function setConsole(server: FastifyInstance): void {
   server.get<{ Params: { file: string } }>(`/${FILES}:file`, BY_NAMESPACE, async (request, reply) => {
     const file = files.get(request.params.file);
     if (file !== undefined) return sendAsset(request, reply, file);
-    return problem(reply, 404, "not-found", ["the console has no such file; reload the page"]);
+    return problem(reply, 404, "not-found", "the console has no such file; reload the page");
   });
 }
 
@@ -258,22 +261,15 @@ function sendAsset(request: FastifyRequest, reply: FastifyReply, { body, tag, ty
 
 function setErrors(server: FastifyInstance, log: Logger): void {
   server.setNotFoundHandler(async (_request, reply) =>
-    problem(reply, 404, "not-found", [
-      "there are / /metrics /v1/recommendations /v1/stream /v1/decisions/{id} /v1/decisions/{id}/replay",
-      "/v1/decisions?namespace=&service= /v1/events /v1/changes /v1/overrides /v1/calendars /v1/backtest /v1/what-if /v1/explain",
-      "/v1/incidents /v1/measured /v1/routes /v1/course /v1/forecast /v1/sensitivities /openapi.json /healthz /readyz",
-    ]),
+    problem(reply, 404, "not-found", "there is no such path; /openapi.json lists all"),
   );
   server.setErrorHandler(async (error: unknown, _request, reply) => {
     const given = error instanceof Error && "statusCode" in error ? Number(error.statusCode) : 500;
-    if (given >= 400 && given < 500) return problem(reply, given, "bad-request", [describeError(error)]);
+    if (given >= 400 && given < 500) return problem(reply, given, "bad-request", describeError(error));
     log.error({ problem: describeError(error) }, "request failed");
-    return problem(reply, 500, "internal", ["the scaler failed on this request; its log says why"]);
+    return problem(reply, 500, "internal", "the scaler failed on this request; its log says why");
   });
 }
 
 const sendJson = (reply: FastifyReply, json: string | Buffer) =>
   reply.type("application/json; charset=utf-8").send(json);
-
-const problem = (reply: FastifyReply, code: number, error: string, message: readonly string[]) =>
-  reply.code(code).send({ error, message: message.join(" ") });

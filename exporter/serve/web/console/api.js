@@ -43,10 +43,9 @@ async function askOnce(path, init) {
   if (response.ok) return response.json();
   /** @type {unknown} */
   const body = await response.json().catch(() => ({}));
-  const { error, message } =
-    /** @type {{ error?: string | { code: string, message: string }, message?: string }} */ (body);
-  const [code, words] = typeof error === "object" ? [error.code, error.message] : [error ?? "", message];
-  throw new ApiProblem(words ?? `the scaler answered ${response.status}`, response.status, code);
+  const { error } = /** @type {{ error?: { code: string, message: string } }} */ (body);
+  const words = error?.message ?? `the scaler answered ${response.status}`;
+  throw new ApiProblem(words, response.status, error?.code ?? "");
 }
 
 /** @param {string} path @param {unknown} body @param {AbortSignal} [signal] */

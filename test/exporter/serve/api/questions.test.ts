@@ -132,7 +132,7 @@ describe("what happened and what would have", () => {
     const answer = await fetch(`${exporter.http}/v1/backtest`);
     expect(answer.status).toBe(404);
     expect(await answer.json()).toMatchObject({
-      message: expect.stringContaining("tradewind backtest --json") as string,
+      error: { message: expect.stringContaining("tradewind backtest --json") as string },
     });
     const directory = await mkdtemp(join(tmpdir(), "tradewind-backtest-"));
     onTestFinished(async () => rm(directory, { recursive: true }));
@@ -141,7 +141,9 @@ describe("what happened and what would have", () => {
     const other = await runningExporter(undefined, { backtestReport: file });
     const wrong = await fetch(`${other.http}/v1/backtest`);
     expect(wrong.status).toBe(404);
-    expect(await wrong.json()).toMatchObject({ message: expect.stringContaining("report.json") as string });
+    expect(await wrong.json()).toMatchObject({
+      error: { message: expect.stringContaining("report.json") as string },
+    });
   });
 
   it("says whether changes can be approved here: not without a token", async () => {

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { APPLICATION_LIST_SCHEMA } from "@tradewind/core/contract/application-list.ts";
 import type { ApplicationList } from "@tradewind/core/contract/application-list.ts";
 import { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
+import { Problem } from "@tradewind/core/net/problem.ts";
 import { DESCRIBED_ROUTES } from "@tradewind/exporter/serve/api/described.ts";
 import { replay } from "@tradewind/exporter/decide/guard/guard.ts";
 import { startExporter } from "@tradewind/exporter/exporter.ts";
@@ -90,13 +91,13 @@ describe("the HTTP side", () => {
     ["/v1/decisions/%ff", 400, "bad-request", /./],
     ["/v1/decisions?namespace=shop", 400, "invalid-query", /namespace=NAME&service=NAME/],
     ["/v1/decisions?namespace=a&namespace=b&service=c", 400, "invalid-query", /./],
-    ["/v1/nothing", 404, "not-found", /\/v1\/recommendations/],
+    ["/v1/nothing", 404, "not-found", /openapi\.json/],
   ])("answers %s with %i and JSON that says what to do", async (path, code, error, message) => {
     const exporter = await runningExporter(undefined);
     const response = await fetch(exporter.http + path);
-    const body = (await response.json()) as { error: string; message: string };
-    expect([response.status, body.error]).toEqual([code, error]);
-    expect(body.message).toMatch(message);
+    const problem = Problem.parse(await response.json()).error;
+    expect([response.status, problem.code]).toEqual([code, error]);
+    expect(problem.message).toMatch(message);
   });
 
   it("changes nothing: every method that could is refused", async () => {
@@ -161,8 +162,7 @@ describe("the HTTP side", () => {
     const response = await fetch(`${api.address}/healthz`);
     expect(response.status).toBe(503);
     expect(await response.json()).toMatchObject({
-      error: "stuck",
-      message: expect.stringMatching(/restart/) as string,
+      error: { code: "stuck", message: expect.stringMatching(/restart/) as string },
     });
   });
 
