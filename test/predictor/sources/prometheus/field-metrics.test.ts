@@ -439,6 +439,23 @@ it.each([
   },
 );
 
+it("health checks are left out of the conventions' histograms and of span metrics", async () => {
+  const semconv = { name: "http_server_request_duration_seconds", unit: 1 };
+  const of = { job: "shop/front", http_response_status_code: "200" };
+  fake.series = [
+    ...histogram(semconv, { ...of, http_route: "/" }, [4, 0.2]),
+    ...histogram(semconv, { ...of, http_route: "/healthz" }, [2, 0.002]),
+    ...histogram(semconv, { ...of }, [1, 0.2]),
+  ];
+  await expectTraffic({ front: [5, 0.2] });
+  const latency = { name: "traces_span_metrics_duration_milliseconds", unit: 0.001 };
+  const spans = (name: string, traffic: readonly [number, number]) =>
+    spanMetrics("traces_span_metrics_calls_total", latency, { front: traffic }, { span_name: name });
+  fake.series = [...spans("GET /", [4, 0.2]), ...spans("GET /healthz", [2, 0.002])];
+  source = open();
+  await expectTraffic({ front: [4, 0.2] });
+});
+
 describe("samples that come less often than windows", () => {
   it("give a rate in every window, measured over the real time between them, and the doctor says so", async () => {
     fake.series = shop({}, { everySeconds: 60, offsetSeconds: 20 });

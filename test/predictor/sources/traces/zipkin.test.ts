@@ -118,6 +118,17 @@ describe("Zipkin's POST /api/v2/spans", () => {
     expect(batches.flatMap(({ records }) => records)).toMatchObject(SHARED_READ);
   });
 
+  it("tells clusters of one service apart in one request, and takes a Deployment for a name that nobody gave", async () => {
+    const of = (cluster: string) => ({
+      ...SHARED[0],
+      localEndpoint: { serviceName: "unknown_service:java" },
+      tags: { "k8s.deployment.name": "cart", "k8s.cluster.name": cluster },
+    });
+    await post(JSON.stringify([of("eu"), of("us"), of("us")]), JSON_TYPE);
+    const resources = batches.flatMap(({ records }) => records.map(({ resource }) => resource));
+    expect(resources).toEqual(["eu", "us", "us"].map((cluster) => ({ service: "cart", cluster })));
+  });
+
   it("counts spans that cannot be understood, and refuses those that are not over as unfinished", async () => {
     const [first] = SHARED;
     const spans = [first, { ...first, duration: undefined }, { ...first, id: "nothing" }, 7];
