@@ -1,7 +1,7 @@
 import { ZIPKIN_JSON } from "@tradewind/predictor/sources/otlp/responses.ts";
-import type { Made, More, Trace, World } from "../traffic.ts";
+import type { Made, More, World } from "../traffic.ts";
 import { podName } from "../traffic.ts";
-import { browse, shop, shops } from "./case.ts";
+import { shop, shops } from "./case.ts";
 import type { RequestCase } from "./case.ts";
 
 /* Several kinds at once, as applications have them. */
@@ -36,7 +36,7 @@ function sharing(
 function elsewhere(world: World, more: More): void {
   world.every(30, (trace) => {
     const page = trace.span("server", "web", "get /", 900, more);
-    const call = page.own("client", "get", 5, 800);
+    const call = page.own("client", "get", 5, 800, more);
     call.span("server", "search", "get", 1, 700, { ...more, id: call.id, parent: page.id });
   });
 }
@@ -51,6 +51,25 @@ export const MIXTURES: readonly RequestCase[] = [
         sharing(sharing(page, "search", [5, 40], inNamespace("shop")), "store", [5, 20], inNamespace("shop"));
       });
       elsewhere(world, inNamespace("staging"));
+    },
+  },
+  {
+    name: "mixture-istio-proxies-of-two-namespaces",
+    setting: zipkin,
+    make: (world) => {
+      const proxy = (service: string, pod: string, namespace: string): More => ({
+        attributes: {
+          node_id: `sidecar~10.1.2.3~${service}-${pod}.${namespace}~${namespace}.svc.cluster.local`,
+          "istio.namespace": namespace,
+        },
+      });
+      world.every(20, (trace) => {
+        const page = trace.user("web", "web.shop:80/*", 60, proxy("web", "0", "shop"));
+        const call = page.own("client", "search.shop:80/*", 5, 42, proxy("web", "0", "shop"));
+        const joined = { ...proxy("search", "1", "shop"), id: call.id, parent: page.id };
+        call.span("server", "search", "search.shop:80/*", 1, 40, joined).asked().calledBy("web");
+      });
+      elsewhere(world, proxy("web", "9", "staging"));
     },
   },
   {

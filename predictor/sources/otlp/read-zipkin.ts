@@ -3,7 +3,7 @@ import { conventionalKind } from "../../window/conventions.ts";
 import { SPAN_KIND } from "../../window/span.ts";
 import type { SpanRecord, SpanResource } from "../../window/span.ts";
 import { ASKING_KEYS, tellingAgent } from "../../window/user-agent.ts";
-import { RESOURCE_KEYS, ResourceReader, SERVICE_KEY } from "./resource-attributes.ts";
+import { NAMESPACE_KEY, POD_KEY, RESOURCE_KEYS, ResourceReader, SERVICE_KEY } from "./resource-attributes.ts";
 import { hexId } from "./ids.ts";
 import { spanKind } from "./span-kind.ts";
 
@@ -81,9 +81,19 @@ function resourceOf(
   const reader = new ResourceReader();
   reader.take(SERVICE_KEY, serviceName ?? "");
   for (const key of RESOURCE_KEYS) if (key !== SERVICE_KEY) reader.take(key, text(key) ?? "");
+  reader.take(POD_KEY, podOfProxy(text("node_id") ?? ""));
+  reader.take(NAMESPACE_KEY, text("istio.namespace") ?? "");
   const address = ipv4 ?? ipv6;
   return {
     ...(address !== undefined && address !== null && { instance: address }),
     ...reader.resource(),
   };
+}
+
+const MAX_NODE_ID = 512;
+
+/** Istio's proxies call themselves KIND~IP~POD.NAMESPACE~DOMAIN. Empty for any other text. */
+function podOfProxy(nodeId: string): string {
+  const [, , pod = ""] = nodeId.slice(0, MAX_NODE_ID).split("~");
+  return pod.slice(0, Math.max(0, pod.lastIndexOf(".")));
 }

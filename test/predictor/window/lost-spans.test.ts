@@ -43,7 +43,12 @@ function told({ calls = REQUESTS, idleCores = 0.4, unanswered = REQUESTS, ...evi
     containers: [pod("bakery-0", 0.4), pod("bakery-1", idleCores)],
   });
   const whole = {
-    ...{ called: REQUESTS, callerLost: 0, spans: 3 * REQUESTS, orphans: 0, doubled: 0, sent: 0 },
+    called: REQUESTS,
+    callerLost: 0,
+    spans: 3 * REQUESTS,
+    orphans: 0,
+    doubled: 0,
+    sent: 0,
     handled: new Map<string, HandledMessages>(),
   };
   const pods = new Map([

@@ -480,6 +480,32 @@ describe("samples that come less often than windows", () => {
     }
   });
 
+  it.each([
+    { what: "works as before, by its name", cores: 0.4, missing: /pod front-2 came, which works as before/ },
+    { what: "does nothing any more, not at all", cores: 0.01, missing: undefined },
+  ])("are missed of one of two pods that $what", async ({ cores, missing }) => {
+    const container = (podName: string, cpuUsageCores: number) => ({
+      id: podName,
+      node: "node-1",
+      podName,
+      cpuUsageCores,
+    });
+    const containers = [container("front-1", 0.4), container("front-2", cores)];
+    const view = { services: new Map([["front", { namespace: "shop", containers }]]) };
+    const at = async (endMs: number): Promise<Window | undefined> =>
+      (await source.windows({ startMs: endMs - WINDOW_MS, endMs }, view)).windows.find(
+        ({ service }) => service === "front",
+      );
+    fake.series = [
+      ...istio("front", [10, 0.2], { pod: "front-1" }),
+      ...istio("front", [10, 0.2], { pod: "front-2" }, { stopSeconds: 60 }),
+    ];
+    expect((await at(END_MS - 60_000))?.missing).toBeUndefined();
+    const said = (await at(END_MS))?.missing;
+    if (missing === undefined) expect(said).toBeUndefined();
+    else expect(said).toMatch(missing);
+  });
+
   it("are no longer missed of a service that has been gone for ten minutes", async () => {
     fake.series = [...shop(), ...istio("ads", [5, 0.1], {}, { stopSeconds: 700 })];
     expect((await windows(END_MS - 700_000)).get("ads")?.requestsPerSecond).toBeCloseTo(5, 1);

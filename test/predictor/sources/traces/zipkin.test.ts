@@ -129,6 +129,17 @@ describe("Zipkin's POST /api/v2/spans", () => {
     expect(resources).toEqual(["eu", "us", "us"].map((cluster) => ({ service: "cart", cluster })));
   });
 
+  it("knows pod and namespace of a proxy by what Istio writes of it", async () => {
+    const tags = {
+      node_id: "sidecar~10.0.0.8~cart-7d9f8-x2x4v.staging~staging.svc.cluster.local",
+      "istio.namespace": "staging",
+    };
+    await post(JSON.stringify([{ ...SHARED[0], tags }]), JSON_TYPE);
+    expect(batches.flatMap(({ records }) => records)).toMatchObject([
+      { resource: { instance: "cart-7d9f8-x2x4v", isPod: true, namespace: "staging" } },
+    ]);
+  });
+
   it("counts spans that cannot be understood, and refuses those that are not over as unfinished", async () => {
     const [first] = SHARED;
     const spans = [first, { ...first, duration: undefined }, { ...first, id: "nothing" }, 7];
