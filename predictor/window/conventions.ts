@@ -17,6 +17,9 @@ const RECEIVING = [
   { key: "messaging.operation", begins: ["receive"] },
 ] as const;
 
+/** How Zipkin's libraries call CONSUMER spans that receive, and end before the message is handled. */
+export const RECEIVING_NAMES: ReadonlySet<string> = new Set(["poll", "receive", "next-message"]);
+
 /**
  * Attributes by which OpenTelemetry's semantic conventions say that a span is no request with a latency. A value counts where it
  * begins with one of those listed.
