@@ -21,6 +21,8 @@ import { DESCRIBED } from "./described.ts";
 import { replayed } from "./replayed.ts";
 import { FILES, loadConsole } from "../web/assets.ts";
 import type { Asset } from "../web/assets.ts";
+import { setCourses } from "./courses.ts";
+import type { CoursesPort } from "./courses.ts";
 import { setOverrides } from "./overrides.ts";
 import type { OverridesPort } from "./overrides.ts";
 import { setOccasions } from "./occasions.ts";
@@ -40,6 +42,7 @@ export interface ApiSurroundings {
   readonly overrides: OverridesPort;
   /** What happened, what is going to happen, and what would have. */
   readonly occasions: Occasions;
+  readonly courses: CoursesPort;
   readonly watched: WatchedState;
   /** Goes on to a predictor. */
   readonly ask: AskPredictor;
@@ -123,6 +126,7 @@ export async function serveApi(
   setChanges(server, surroundings.changes);
   setOverrides(server, surroundings.overrides);
   setOccasions(server, surroundings.occasions);
+  setCourses(server, surroundings.courses);
   setQuestions(server, surroundings.ask);
   setStream(server, surroundings.watched);
   setConsole(server);
@@ -261,7 +265,7 @@ function setErrors(server: FastifyInstance, log: Logger): void {
     problem(reply, 404, "not-found", [
       "there are / /metrics /v1/recommendations /v1/stream /v1/decisions/{id} /v1/decisions/{id}/replay",
       "/v1/decisions?namespace=&service= /v1/events /v1/changes /v1/overrides /v1/calendars /v1/backtest /v1/what-if /v1/explain",
-      "/v1/incidents /v1/measured /v1/routes /v1/course /v1/forecast /v1/sensitivities /openapi.json /healthz /readyz",
+      "/v1/incidents /v1/measured /v1/routes /v1/course /v1/fleet /v1/forecast /v1/sensitivities /openapi.json /healthz /readyz",
     ]),
   );
   server.setErrorHandler(async (error: unknown, _request, reply) => {
