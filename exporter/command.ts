@@ -26,6 +26,8 @@ interface Flags {
   clockTolerance: string;
   maxSenderWork: string;
   watchdog: string;
+  fleet?: string;
+  fleetTokenFile?: string;
   backtestReport?: string;
   config: string[];
   maxReplicas: string;
@@ -122,6 +124,11 @@ export function configure(command: Command): void {
       "end the process when one of its threads hangs this long; 0: never",
       "3s",
     )
+    .option(
+      "--fleet <urls>",
+      "scalers of other clusters, separated by commas, whose applications the page shows too (default: none)",
+    )
+    .option("--fleet-token-file <file>", "token that those scalers take")
     .option("--backtest-report <file>", "show what `tradewind backtest --json` wrote there in the console")
     .option("--grpc-tls-cert <file>", "certificate of the gRPC port, PEM; with it that port speaks TLS only")
     .option("--grpc-tls-key <file>", "its key, PEM")

@@ -6,6 +6,8 @@ import { AgeClock, noSteps, SteppedClock, systemClock } from "@tradewind/core/pr
 import type { Clock, ForwardSteps } from "@tradewind/core/process/clock.ts";
 import { parseWith } from "@tradewind/core/values/config.ts";
 import { applicationKey } from "@tradewind/core/contract/application-list.ts";
+import { periodSeconds } from "@tradewind/core/contract/error-budget.ts";
+import type { RecommendationList } from "@tradewind/core/contract/recommendation.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
 import { describeError } from "@tradewind/core/values/errors.ts";
 import type { TradewindError } from "@tradewind/core/values/errors.ts";
@@ -22,6 +24,9 @@ import type { Running } from "@tradewind/core/process/running.ts";
 import { SenderWork } from "@tradewind/core/net/sender-work.ts";
 import { applicationSources } from "@tradewind/kubernetes/application/sources.ts";
 import { recommendationHeader, recommendationList, servedNow } from "./decide/recommendation-list.ts";
+import { Courses } from "./decide/course/courses.ts";
+import { fleetRows } from "./decide/course/fleet.ts";
+import { followCourse } from "./decide/course/follow.ts";
 import { serveApi } from "./serve/api/server.ts";
 import type { ApiServer } from "./serve/api/server.ts";
 import { AnnotatedOverrides } from "./decide/override/annotations.ts";
@@ -52,6 +57,7 @@ import { registerProcess } from "./serve/prometheus/process.ts";
 import { registerApplication, serviceSeries } from "./serve/prometheus/recommendations.ts";
 import { Recommender } from "./decide/recommender.ts";
 import { lookAt, Regret } from "./decide/regret.ts";
+import { OtherFleets } from "./plans/other-fleets.ts";
 import { OverrideExchanger } from "./plans/exchange-overrides.ts";
 import type { KnownApplication } from "./plans/application-poll.ts";
 import { followApplications } from "./plans/follow-applications.ts";
@@ -75,6 +81,9 @@ const LOOPBACK = /^(127\.|localhost$|::1$)/;
 const FIRST_PLAN_PATIENCE_MS = 2_000;
 /** How long the first plans wait for the configurations of their applications: a list that is refused once is read within this time. */
 const FIRST_READ_PATIENCE_MS = 1_500;
+
+/** How long the next poll waits for what the predictor measured: a predictor that gives its plan gives it at once. */
+const COURSE_PATIENCE_MS = 100;
 
 /** How often overrides are looked at whose time may be up. */
 const OVERRIDE_LOOK_MS = 500;
@@ -124,6 +133,7 @@ interface Deciding {
   readonly recommender: Recommender;
   readonly plans: PlanSources;
   readonly shelf: StudentShelf;
+  readonly courses: Courses;
   /** Of the plans of each application, with the mode that they are handled in. */
   readonly statuses: () => readonly ApplicationStatus[];
   /** When the newest plan of each application was made, by its own clock and on our monotonic one. Known before its changes are. */
@@ -296,6 +306,7 @@ async function prepareDecisions(setting: Setting, scaler: ScalerThread): Promise
     },
   );
   const regret = new Regret(metrics.registry);
+  const courses = new Courses();
   const shelf = new StudentShelf(state, log);
   await shelf.restore();
   const ownOf = ({ application: name, namespace }: FetchedPlan["header"]): Application | undefined =>
@@ -315,19 +326,37 @@ async function prepareDecisions(setting: Setting, scaler: ScalerThread): Promise
         await atMost(DISK_PATIENCE_MS, Promise.all([takeAnnotations(header), queue.takeLearned(header)]));
         await recommender.takePlan(plan, place);
         await fetchStudents(header, { fetcher, shelf, log });
-        regret.look(lookAt(header, recommender.book, ownOf(header), place === undefined));
+        const look = lookAt(header, recommender.book, ownOf(header), place === undefined);
+        regret.look(look);
+        const objectiveSeconds = header.objective.seconds;
+        await atMost(
+          COURSE_PATIENCE_MS,
+          followCourse({ ...look, objectiveSeconds }, { fetcher, courses, log }),
+        );
       }),
     onGone: async ({ name, namespace }) => {
       log.info({ name, namespace }, "the application is not planned any more; nothing is served of it");
       planTimes.delete(applicationKey({ name, namespace }));
       await recommender.drop({ name, namespace });
       regret.forget({ application: name, namespace });
+      courses.forget({ application: name, namespace });
     },
     lapsed: (others) => recommender.lapsed(others),
   });
   const statuses = (): readonly ApplicationStatus[] =>
     plans.statuses().map(({ plan, ...rest }) => withMode(rest, plan, plan && ownOf(plan), regret));
-  const deciding = { keeper, changes, journal, queue, overrides, application, recommender, plans, shelf };
+  const deciding = {
+    keeper,
+    changes,
+    journal,
+    queue,
+    overrides,
+    application,
+    recommender,
+    plans,
+    shelf,
+    courses,
+  };
   return { ...deciding, withApproved, planTimes, statuses, takeAnnotations };
 }
 
@@ -397,7 +426,7 @@ async function openPorts(
   scaler: ScalerThread,
   deciding: Deciding,
 ): Promise<{ api: ApiServer; probes: ProbeServer | undefined }> {
-  const { journal, overrides, plans, queue, recommender, statuses } = deciding;
+  const { application, courses, journal, overrides, plans, queue, recommender, statuses } = deciding;
   const monotonicMs = (): number => clock.monotonicMs();
   registerApplication(
     metrics.registry,
@@ -418,8 +447,12 @@ async function openPorts(
   }
   const calendars = new CalendarLists();
   const work = new SenderWork({ maxSenderWork, byToken: tokenFile !== undefined, monotonicMs, log });
+  const list = (): RecommendationList => recommendationList(recommender, statuses(), clock, plans.hasAnswer);
+  const { fleet = [], fleetTokenFile } = options;
+  const otherFleets = new OtherFleets({ urls: fleet, tokenFile: fleetTokenFile, monotonicMs });
+  undo.defer(() => otherFleets.stop());
   const api = await serveApi(options.listen, {
-    list: () => recommendationList(recommender, statuses(), clock, plans.hasAnswer),
+    list,
     decisionJson: (id) => recommender.book.json(id),
     historyJson: (namespace, service) => recommender.book.historyJson(namespace, service),
     changes: {
@@ -438,6 +471,17 @@ async function openPorts(
       calendarsJson: (caller) =>
         calendars.json(visible(plannedApplications(deciding), caller), clock.nowMs()),
       backtestReport: options.backtestReport,
+    },
+    courses: {
+      courses,
+      fleet: () =>
+        fleetRows(list(), {
+          courses,
+          nowMs: clock.nowMs(),
+          periodMs: (namespace, name) =>
+            1e3 * periodSeconds(application.find(namespace, name)?.errorBudget ?? { period: "1d" }),
+        }),
+      others: async () => otherFleets.read(),
     },
     watched: {
       header: () => recommendationHeader(statuses(), clock, plans.hasAnswer),

@@ -137,6 +137,10 @@ export const ExporterOptions = z.strictObject({
       shrinkRatio: z.coerce.number().min(0).max(1).default(0.5),
     })
     .prefault({}),
+  /** Scalers of other clusters, whose applications the page shows beside its own; absent: none. */
+  fleet: Targets.optional(),
+  /** Token that all of them take; absent: they ask for none. */
+  fleetTokenFile: z.string().min(1).optional(),
   /** What `tradewind backtest --json` printed, for the page; absent: none. */
   backtestReport: z.string().min(1).optional(),
   restartGrace: Duration.pipe(z.number().min(0).max(86_400)).prefault("120s"),

@@ -54,4 +54,5 @@ const MOST_NAMES = 8;
 
 /** Tells a caller who named no application, or none that is planned, how to name one. @param keys see {@link applicationKey} */
 export const askForOne = (keys: readonly string[]): string =>
-  `ask with ?namespace=NAMESPACE&application=NAME for one of ${keys.slice(0, MOST_NAMES).join(", ")}`;
+  `name one application: --application NAME, with --namespace NAMESPACE where two have that name (?namespace=&application= of the API); ` +
+  `there are ${keys.slice(0, MOST_NAMES).join(", ")}${keys.length > MOST_NAMES ? ` and ${keys.length - MOST_NAMES} more` : ""}`;

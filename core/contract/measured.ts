@@ -81,7 +81,7 @@ export type Deploy = z.infer<typeof Deploy>;
 
 export const COURSE_SCHEMA = "tradewind.dev/course/v1";
 
-/** The windows of the last hours, oldest first: `GET /v1/course` of the predictor and the scaler. */
+/** The windows of the last hours, oldest first: `GET /v1/course` of the predictor. */
 export const Course = z.strictObject({
   schema: z.literal(COURSE_SCHEMA),
   application: ObjectName,
@@ -91,6 +91,40 @@ export const Course = z.strictObject({
   deploys: z.array(Deploy).max(1_000).default([]),
 });
 export type Course = z.infer<typeof Course>;
+
+/**
+ * One window of an application or of a service as a scaler keeps it, or several of the past as one: then the highest latency, the share of
+ * all their requests, and means. Absent means not measured, never 0.
+ */
+export const KeptPoint = z.strictObject({
+  /** End of the window, or of the last one. */
+  atMs: EpochMs,
+  /** The objective's percentile of the slowest route; of a service, of the routes through it. */
+  latencySeconds: NonNegative.optional(),
+  objectiveSeconds: NonNegative.optional(),
+  requestsPerSecond: NonNegative.optional(),
+  /** Share of the requests over the objective; not of a service. */
+  overRatio: Ratio.optional(),
+  replicas: NonNegative.optional(),
+  recommendedReplicas: NonNegative.optional(),
+  /** Of all replicas: what they use, and their limits (requests where there is no limit). */
+  cpuUsedCores: NonNegative.optional(),
+  cpuCores: NonNegative.optional(),
+  costPerHour: NonNegative.optional(),
+  recommendedCostPerHour: NonNegative.optional(),
+});
+export type KeptPoint = z.infer<typeof KeptPoint>;
+
+/** The last 24 hours of an application, or of one of its services, oldest first: `GET /v1/course` of the scaler. */
+export const KeptCourse = z.strictObject({
+  schema: z.literal(COURSE_SCHEMA),
+  application: ObjectName,
+  namespace: ObjectName,
+  service: ServiceName.optional(),
+  points: z.array(KeptPoint).max(1_000),
+  deploys: z.array(Deploy).max(1_000),
+});
+export type KeptCourse = z.infer<typeof KeptCourse>;
 
 /** A missed objective that was explained; `GET /v1/explain?at=` has all of it. */
 export const Incident = z.strictObject({

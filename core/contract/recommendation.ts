@@ -244,6 +244,8 @@ export const ServedApplication = z.strictObject({
   lastPlanAtMs: EpochMs.optional(),
   /** By the exporter's monotonic clock. */
   lastPlanAgeSeconds: NonNegative.optional(),
+  /** Time since a predictor last answered, by the same clock; absent while it answers. */
+  silentSeconds: orAbsent(NonNegative),
   policy: PolicyLabel.optional(),
   policyReason: z.string().max(500).optional(),
   policyReasons: Reasons,
@@ -273,6 +275,8 @@ export const RecommendationList = z.strictObject({
     lastPlanAtMs: EpochMs.optional(),
     /** Time since the plan in force was made, by the exporter's monotonic clock. */
     lastPlanAgeSeconds: NonNegative.optional(),
+    /** Time since a predictor last answered, by the same clock; absent while it answers. */
+    silentSeconds: orAbsent(NonNegative),
     policy: PolicyLabel.optional(),
     policyReason: z.string().max(500).optional(),
     policyReasons: Reasons,

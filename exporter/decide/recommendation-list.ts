@@ -89,7 +89,7 @@ function applicationOf(status: ApplicationStatus, clock: Clock): ServedApplicati
 }
 
 function headerOfOne(
-  { madeMs, plan, problem, reachable, regret }: ApplicationStatus,
+  { answeredMs, madeMs, plan, problem, reachable, regret }: ApplicationStatus,
   clock: Clock,
 ): RecommendationHeader {
   return {
@@ -99,6 +99,8 @@ function headerOfOne(
       reachable,
       ...(problem === undefined ? {} : { problem }),
       ...(madeMs === undefined ? {} : { lastPlanAgeSeconds: (clock.monotonicMs() - madeMs) / 1e3 }),
+      ...(!reachable &&
+        answeredMs !== undefined && { silentSeconds: (clock.monotonicMs() - answeredMs) / 1e3 }),
       ...(plan === undefined
         ? {}
         : {

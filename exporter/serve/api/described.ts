@@ -5,7 +5,8 @@ import { CalendarList } from "@tradewind/core/contract/calendar.ts";
 import { Change, ChangeList } from "@tradewind/core/contract/change.ts";
 import { Explanation } from "@tradewind/core/contract/explanation.ts";
 import { LoadForecast } from "@tradewind/core/contract/forecast.ts";
-import { Course, IncidentList, Measured } from "@tradewind/core/contract/measured.ts";
+import { IncidentList, KeptCourse, Measured } from "@tradewind/core/contract/measured.ts";
+import { Fleet } from "@tradewind/core/contract/fleet.ts";
 import { OverrideList } from "@tradewind/core/contract/override.ts";
 import { PatternList } from "@tradewind/core/contract/pattern.ts";
 import { DecisionRecord, RecommendationList } from "@tradewind/core/contract/recommendation.ts";
@@ -80,7 +81,19 @@ export const DESCRIBED_ROUTES: readonly DescribedRoute[] = [
   get("/v1/backtest", "The backtest that the operator names.", { answer: BacktestSummary }),
   asked("/v1/measured", "What was measured of each service, in short.", Measured),
   asked("/v1/routes", "Routes with what each is and why it counts.", RouteList),
-  asked("/v1/course", "Latency, requests and sizes over time.", Course, { since: "ms since 1970." }),
+  get("/v1/course", "The last 24 hours of an application, or of one of its services.", {
+    answer: KeptCourse,
+    query: {
+      namespace: "Of the application; needed where several have windows.",
+      application: "Its name, where the namespace has several.",
+      service: "Of this service instead.",
+      since: "ms since 1970.",
+    },
+  }),
+  get("/v1/fleet", "All applications in one line each, worst first.", {
+    answer: Fleet,
+    query: { own: "Any value: without the clusters that --fleet names." },
+  }),
   asked("/v1/incidents", "Missed objectives, newest first.", IncidentList),
   asked("/v1/patterns", "Patterns of the days before.", PatternList),
   asked("/v1/explain", "Why the objective is missed, or was.", Explanation, {

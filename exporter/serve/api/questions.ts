@@ -18,7 +18,6 @@ export type AskPredictor = (
 const PATHS = [
   "/v1/measured",
   "/v1/routes",
-  "/v1/course",
   "/v1/incidents",
   "/v1/patterns",
   "/v1/explain",

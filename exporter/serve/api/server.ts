@@ -22,6 +22,8 @@ import { DESCRIBED } from "./described.ts";
 import { replayed } from "./replayed.ts";
 import { FILES, loadConsole } from "../web/assets.ts";
 import type { Asset } from "../web/assets.ts";
+import { setCourses } from "./courses.ts";
+import type { CoursesPort } from "./courses.ts";
 import { setOverrides } from "./overrides.ts";
 import type { OverridesPort } from "./overrides.ts";
 import { setOccasions } from "./occasions.ts";
@@ -41,6 +43,7 @@ export interface ApiSurroundings {
   readonly overrides: OverridesPort;
   /** What happened, what is going to happen, and what would have. */
   readonly occasions: Occasions;
+  readonly courses: CoursesPort;
   readonly watched: WatchedState;
   /** Goes on to a predictor. */
   readonly ask: AskPredictor;
@@ -124,6 +127,7 @@ export async function serveApi(
   setChanges(server, surroundings.changes);
   setOverrides(server, surroundings.overrides);
   setOccasions(server, surroundings.occasions);
+  setCourses(server, surroundings.courses);
   setQuestions(server, surroundings.ask);
   setStream(server, surroundings.watched);
   setConsole(server);

@@ -15,7 +15,7 @@ const LOOK_MS = 500;
 const MOST_HELD_BYTES = 1_048_576;
 
 /** What rises by itself is no news. */
-const RISING: ReadonlySet<string> = new Set(["servedAtMs", "lastPlanAgeSeconds"]);
+const RISING: ReadonlySet<string> = new Set(["servedAtMs", "lastPlanAgeSeconds", "silentSeconds"]);
 
 /** What is known besides recommendations, a number that rises with each of them, and how many are too old to be served. */
 export interface WatchedState {

@@ -4,7 +4,7 @@ import { Chip, Diff } from "./parts.js";
 /** @import { AuditEvent } from "@tradewind/core/contract/audit.ts" */
 /** @import { Deploy, Incident } from "@tradewind/core/contract/measured.ts" */
 
-/** What can stand in a timeline. @typedef {AuditEvent | (Incident & { kind: "incident" }) | (Deploy & { kind: "deploy" })} Happening */
+/** What can stand in a timeline. @typedef {AuditEvent | (Incident & { kind: "incident", namespace: string }) | (Deploy & { kind: "deploy", namespace: string })} Happening */
 
 /** @param {Happening} event @returns {{ kind: string, word: string }} */
 export function signOf(event) {
@@ -30,11 +30,13 @@ export const Sign = ({ event }) => {
 
 /** What happened, in one line. @param {{ event: Happening }} props */
 export function EventLine({ event }) {
-  if (event.kind === "incident") return h("span", null, event.summary);
+  const place = event.namespace === "" ? "" : h("span", { class: "soft" }, `${event.namespace}/`);
+  if (event.kind === "incident") return h("span", null, place, " ", event.summary);
   if (event.kind === "deploy")
     return h(
       "span",
       null,
+      place,
       h("strong", null, event.service),
       ": its newest pods run another template ",
       h("span", { class: "soft small" }, `${event.from} → ${event.to}`),
@@ -43,6 +45,7 @@ export function EventLine({ event }) {
     return h(
       "span",
       null,
+      place,
       h("strong", null, event.service),
       " ",
       h(Diff, { before: event.before, after: event.after }),
@@ -51,7 +54,7 @@ export function EventLine({ event }) {
         ? h(Codes, { codes: event.codes })
         : h("span", { class: "soft small" }, event.reason.text),
     );
-  return h("span", null, h("strong", null, event.service), `: ${event.text}`);
+  return h("span", null, place, h("strong", null, event.service), `: ${event.text}`);
 }
 
 /** Codes of reasons; docs/reasons.md says what each means on call. @param {{ codes: readonly string[] }} props */

@@ -1,9 +1,10 @@
 import { h, render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { linkTo, useRoute } from "./route.js";
-import { age } from "./format.js";
-import { follow, keyOf, standings, useKnown, useSeconds, verdictOf } from "./state.js";
+import { age, clock } from "./format.js";
+import { follow, isOf, keyOf, standings, useKnown, useSeconds, verdictOf } from "./state.js";
 import { Chip, Notice } from "./parts.js";
+import { Fleet } from "./fleet.js";
 import { Overview } from "./overview.js";
 import { Services } from "./services.js";
 import { Routes } from "./routes.js";
@@ -19,6 +20,7 @@ import { Backtest } from "./backtest.js";
 
 /** @type {Record<string, { title: string, view: ComponentType<ViewProps> }>} */
 const VIEWS = {
+  fleet: { title: "Fleet", view: Fleet },
   overview: { title: "Overview", view: Overview },
   services: { title: "Services", view: Services },
   routes: { title: "Routes", view: Routes },
@@ -54,12 +56,19 @@ function Picker({ all, chosen }) {
       {
         value: chosen && keyOf(chosen),
         onChange: (/** @type {{ currentTarget: HTMLSelectElement }} */ event) => {
-          location.hash = linkTo(location.hash.split(/[/?]/)[1] ?? "overview", [], {
+          const shown = location.hash.split(/[/?]/)[1] ?? "";
+          location.hash = linkTo(shown === "" || shown === "fleet" ? "overview" : shown, [], {
             application: event.currentTarget.value,
           });
         },
       },
-      all.map((each) => h("option", { value: keyOf(each), key: keyOf(each) }, keyOf(each))),
+      all.map((each) =>
+        h(
+          "option",
+          { value: keyOf(each), key: keyOf(each) },
+          `${keyOf(each)}: ${verdictOf(each).word.toLowerCase()}`,
+        ),
+      ),
     ),
   );
 }
@@ -74,13 +83,36 @@ function Freshness({ known: { header, heardMs, isConnected }, standing }) {
   return h("span", { class: "soft small" }, words);
 }
 
+/** That the predictor is silent, and until when its last decisions are served. @param {{ known: Known, standing: Standing | undefined }} props */
+function Silence({ known: { heardMs, recommendations }, standing }) {
+  const nowMs = useSeconds();
+  const { silentSeconds } = standing ?? {};
+  if (silentSeconds === undefined) return undefined;
+  const own = recommendations.filter((each) => isOf(each, standing) && each.valid);
+  const untilMs = Math.min(...own.map(({ validUntilMs }) => validUntilMs));
+  const left = (untilMs - Date.now()) / 1e3;
+  const served =
+    own.length === 0
+      ? "KEDA is answered UNAVAILABLE, and keeps the current replica counts."
+      : `KEDA is answered until ${clock(untilMs)}, ${Math.floor(Math.max(0, left) / 60)} min ${Math.round(Math.max(0, left) % 60)} s from now.`;
+  return h(
+    Notice,
+    { kind: "warn", title: `Predictor down for ${Math.round(silentSeconds + (nowMs - heardMs) / 1e3)} s.` },
+    served,
+    " Its log says why: ",
+    h("code", null, "kubectl logs -l app.kubernetes.io/name=tradewind -c predictor"),
+  );
+}
+
 function Console() {
   const route = useRoute();
   const known = useKnown();
   const all = standings(known.header);
   const wanted = route.query.get("application");
   const standing = all.find((each) => keyOf(each) === wanted) ?? all[0];
-  const { title, view: View } = VIEWS[route.view] ?? { title: "Not found", view: Unknown };
+  const first = all.length > 1 ? "fleet" : "overview";
+  const view = route.view === "" ? first : route.view;
+  const { title, view: View } = VIEWS[view] ?? { title: "Not found", view: Unknown };
   const { kind, word } = verdictOf(standing);
   useEffect(() => {
     document.title = `${title} · Tradewind`;
@@ -104,9 +136,10 @@ function Console() {
       "header",
       { class: "top" },
       h("span", { class: "name" }, h("img", { src: "ui/icon.svg", alt: "" }), "Tradewind"),
-      h(Picker, { all, chosen: standing }),
-      known.header !== undefined && h(Chip, { kind }, word),
-      standing?.mode !== undefined &&
+      view !== "fleet" && h(Picker, { all, chosen: standing }),
+      view !== "fleet" && known.header !== undefined && h(Chip, { kind }, word),
+      view !== "fleet" &&
+        standing?.mode !== undefined &&
         standing.mode !== "act" &&
         h(Chip, { kind: "info" }, `mode ${standing.mode}: nothing is changed`),
       h("span", { class: "end" }, h(Freshness, { known, standing }), h(Theme, null)),
@@ -121,11 +154,7 @@ function Console() {
           h(
             "li",
             { key: name },
-            h(
-              "a",
-              { href: linkTo(name), ...(name === route.view && { "aria-current": "page" }) },
-              each.title,
-            ),
+            h("a", { href: linkTo(name), ...(name === view && { "aria-current": "page" }) }, each.title),
           ),
         ),
       ),
@@ -140,6 +169,7 @@ function Console() {
           { kind: "bad", title: "The scaler does not answer." },
           "What is shown is what it said last. Is its pod running? KEDA keeps what runs meanwhile.",
         ),
+      known.isConnected && view !== "fleet" && h(Silence, { known, standing }),
       h(View, { key: standing && keyOf(standing), known, standing, route }),
     ),
   );

@@ -1,35 +1,33 @@
 import { h } from "preact";
-import { useMemo, useState } from "preact/hooks";
 import { useAsk } from "./api.js";
-import { axes, Chart, colour } from "./chart.js";
+import { CourseCard } from "./course.js";
 import { EventLine, Sign } from "./event-words.js";
 import { clock, count, money, ms, percent, percentileName, rate } from "./format.js";
 import { OverrideBanner, OverrideForm } from "./overrides.js";
-import { Card, Missing, Tile } from "./parts.js";
+import { Card, Tile } from "./parts.js";
 import { linkTo } from "./route.js";
-import { isOf, of, verdictOf } from "./state.js";
+import { isOf, keyOf, of, verdictOf } from "./state.js";
 
-/** @import uPlot from "uplot" */
 /** @import { EventList, AuditEvent } from "@tradewind/core/contract/audit.ts" */
-/** @import { Course, CoursePoint } from "@tradewind/core/contract/measured.ts" */
+/** @import { Fleet, FleetRow } from "@tradewind/core/contract/fleet.ts" */
+/** @import { KeptCourse, KeptPoint } from "@tradewind/core/contract/measured.ts" */
 /** @import { Standing, ViewProps } from "./state.js" */
 /** @import { ServedRecommendation } from "@tradewind/core/contract/recommendation.ts" */
-
-const RANGES = /** @type {const} */ ([
-  ["5 min", 300],
-  ["1 h", 3_600],
-  ["6 h", 21_600],
-  ["24 h", 86_400],
-]);
 
 /** What is wrong, what was done, what it costs. @param {ViewProps} props */
 export function Overview({ known, standing }) {
   const { header } = known;
-  const [range, setRange] = useState(/** @type {number} */ (RANGES[1][1]));
-  const course = useCourse(header && standing, range);
-  const events = useAsk(standing && of("v1/events", standing, { most: "500" }), header?.servedAtMs);
-  const ready = useAsk(header && "readyz", header?.servedAtMs);
-  const { answer } = /** @type {{ answer: Course | undefined }} */ (course);
+  const version = header?.servedAtMs;
+  // The newest window alone.
+  const since = String((standing?.lastPlanAtMs ?? 0) - 60_000);
+  const course = useAsk(standing && of("v1/course", standing, { since }), standing?.lastPlanAtMs);
+  const fleet = useAsk(header && "v1/fleet?own=1", version);
+  const events = useAsk(standing && of("v1/events", standing, { most: "20" }), version);
+  const ready = useAsk(header && "readyz", version);
+  const point = /** @type {KeptCourse | undefined} */ (course.answer)?.points.at(-1);
+  const row = /** @type {Fleet | undefined} */ (fleet.answer)?.applications.find(
+    ({ name, namespace }) => standing !== undefined && keyOf({ name, namespace }) === keyOf(standing),
+  );
   const all = /** @type {EventList | undefined} */ (events.answer)?.events ?? [];
   const own = all.filter((event) => isOf(event, standing));
   const services = known.recommendations.filter((each) => isOf(each, standing));
@@ -39,13 +37,13 @@ export function Overview({ known, standing }) {
     h("h1", { key: "title", class: "unseen" }, "Overview"),
     h(Banner, { key: "banner", standing, last: own[0] }),
     h(OverrideBanner, { key: "overrides", known, standing }),
-    h(Tiles, { key: "tiles", standing, point: answer?.points.at(-1), services }),
-    h(LatencyCard, { key: "latency", standing, course, events: own, range, setRange }),
+    h(Tiles, { key: "tiles", standing, point, row, services }),
+    h(CourseCard, { key: "course", standing, version }),
     h(
       "div",
       { class: "columns", key: "below" },
       h(LastDone, { events: own }),
-      h(WhatIsMissing, { standing, missing }),
+      h(Problems, { standing, missing }),
     ),
     services[0] !== undefined &&
       h(OverrideForm, {
@@ -85,14 +83,14 @@ const LastDone = ({ events }) =>
   );
 
 /** @param {{ standing: Standing | undefined, missing: readonly string[] }} props */
-function WhatIsMissing({ missing, standing }) {
+function Problems({ missing, standing }) {
   const { policy, policyReason, problem, unmapped = [] } = standing ?? {};
   const all = [...new Set([...(problem === undefined ? [] : [problem]), ...missing, ...unmapped])];
   return h(
     Card,
-    { title: "What is missing" },
+    { title: "Problems" },
     all.length === 0
-      ? h("p", null, "Nothing: plans come, decisions are kept and served.")
+      ? h("p", null, "None with Tradewind: plans come, decisions are kept and served.")
       : h(
           "ul",
           null,
@@ -100,16 +98,6 @@ function WhatIsMissing({ missing, standing }) {
         ),
     policy !== undefined && h("p", { class: "soft small" }, `Level '${policy}' decides: ${policyReason}`),
   );
-}
-
-/** The windows of the range and no more: a day of them is a megabyte. @param {Standing | undefined} standing @param {number} range seconds */
-function useCourse(standing, range) {
-  const { lastPlanAtMs } = standing ?? {};
-  const since = Math.max(
-    0,
-    Math.floor(((lastPlanAtMs ?? 0) / 1e3 - range) / (range / 20)) * (range / 20) * 1e3,
-  );
-  return useAsk(standing && of("v1/course", standing, { since: String(since) }), lastPlanAtMs);
 }
 
 /** In five seconds: what is wrong, and what was done. @param {{ standing: Standing | undefined, last: AuditEvent | undefined }} props */
@@ -145,18 +133,34 @@ function Banner({ standing, last }) {
   );
 }
 
-/** @param {{ standing: Standing | undefined, point: CoursePoint | undefined, services: readonly ServedRecommendation[] }} props */
-function Tiles({ standing, point, services }) {
+/** @param {{ standing: Standing | undefined, point: KeptPoint | undefined, row: FleetRow | undefined, services: readonly ServedRecommendation[] }} props */
+function Tiles({ point, row, services, standing }) {
   const known = services.flatMap(({ replicasReady }) => replicasReady ?? []);
   const ready = known.length === 0 ? undefined : known.reduce((sum, each) => sum + each, 0);
   const ofThem = known.length < services.length ? ` of ${count(known.length)}` : "";
   const wanted = services.reduce((sum, { replicas }) => sum + replicas, 0);
   const { costPerHour: cost, recommendedCostPerHour: then } = point ?? {};
-  const saved = cost === undefined || then === undefined || cost === 0 ? undefined : (cost - then) / cost;
+  const change = cost === undefined || then === undefined || cost === 0 ? undefined : (then - cost) / cost;
+  const isMoved = standing?.mode === "act";
   const stale = services.filter(({ valid }) => !valid).length;
+  const held = services.filter(({ override }) => override !== undefined).length;
+  const left = row?.budgetLeftRatio;
+  const minutes = Math.round((row?.budgetSeconds ?? 0) / 60);
   return h(
     "dl",
     { class: "tiles" },
+    h(
+      Tile,
+      {
+        label: "Error budget left",
+        kind: left !== undefined && left < 0 ? "bad" : "",
+        note:
+          left === undefined
+            ? "no request was counted yet"
+            : `of the requests of the last ${minutes < 120 ? `${minutes} min` : `${Math.round(minutes / 60)} h`}`,
+      },
+      left === undefined ? "–" : left < 0 ? `overspent ${percent(-left)}` : percent(left),
+    ),
     h(
       Tile,
       {
@@ -170,9 +174,9 @@ function Tiles({ standing, point, services }) {
       {
         label: "Cost per hour, running",
         note:
-          saved === undefined
+          change === undefined
             ? "no size is known"
-            : `${money(then)} as recommended: ${percent(Math.abs(saved))} ${saved >= 0 ? "saved" : "more"}`,
+            : `${money(then)} as recommended, ${percent(Math.abs(change))} ${change <= 0 ? "less" : "more"}${isMoved ? "" : "; nothing is moved"}`,
       },
       money(cost),
     ),
@@ -180,135 +184,26 @@ function Tiles({ standing, point, services }) {
       Tile,
       {
         label: `Replicas ready${ofThem && `${ofThem} services`}`,
-        note: `${count(wanted)} recommended, ${count(services.length)} services`,
+        note: `${count(wanted)} recommended, ${count(services.length)} services${stale > 0 ? `; ${stale} too old to be served` : ""}`,
       },
       count(ready),
     ),
     h(
       Tile,
       {
-        label: "Level that decides",
-        note: stale > 0 ? `${stale} services are not served: too old` : "all decisions are served",
+        label: "Held by a person",
+        note: held === 0 ? "pause, hold, floor or undo below" : "see above until when",
       },
-      standing?.policy ?? "–",
+      held === 0 ? "none" : `${count(held)} of ${count(services.length)}`,
     ),
     standing?.regret !== undefined &&
       h(
         Tile,
         {
-          label: "Forgone in this mode",
+          label: `Missed savings (${standing.mode ?? "observe"})`,
           note: `objective missed ${Math.round(standing.regret.missedSeconds)} s while more was recommended`,
         },
         money(standing.regret.savedCost),
       ),
   );
-}
-
-/** @param {{ standing: Standing | undefined, course: ReturnType<typeof useAsk>, events: readonly AuditEvent[], range: number, setRange: (seconds: number) => void }} props */
-function LatencyCard({ standing, course, events, range, setRange }) {
-  const points = /** @type {Course | undefined} */ (course.answer)?.points ?? [];
-  const shown = useMemo(
-    () => points.filter(({ atMs }) => atMs >= (points.at(-1)?.atMs ?? 0) - 1e3 * range),
-    [points, range],
-  );
-  const data = useMemo(() => dataOf(shown), [shown]);
-  const deploys = /** @type {Course | undefined} */ (course.answer)?.deploys;
-  const marks = useMemo(
-    () => [
-      ...events.map(({ atMs, kind }) => ({ at: atMs / 1e3, kind })),
-      ...(deploys ?? []).map(({ atMs }) => ({ at: atMs / 1e3, kind: "deploy" })),
-    ],
-    [events, deploys],
-  );
-  const name = standing?.objective === undefined ? "p95" : percentileName(standing.objective.percentile);
-  return h(
-    Card,
-    { title: `${name} against the objective` },
-    h(
-      "div",
-      { class: "row legend small soft" },
-      h("span", { class: "key link" }, name),
-      h("span", { class: "key bad" }, "objective"),
-      h("span", { class: "key mark" }, "decision"),
-      h("span", { class: "key deploy" }, "deploy"),
-      h(
-        "span",
-        { class: "row ranges" },
-        RANGES.map(([title, seconds]) =>
-          h(
-            "button",
-            { key: title, "aria-pressed": seconds === range, onClick: () => setRange(seconds) },
-            title,
-          ),
-        ),
-      ),
-    ),
-    shown.length < 2
-      ? course.problem === undefined
-        ? h(
-            "p",
-            { class: "soft" },
-            "Two windows with traffic make the first line; the first comes a window and its grace after traces arrive.",
-          )
-        : h(Missing, { problem: course.problem, what: "course" })
-      : h(Chart, {
-          data,
-          version: marks,
-          height: 230,
-          options: () => options(marks),
-          label: labelOf(shown, name),
-        }),
-  );
-}
-
-/** @param {readonly CoursePoint[]} points @returns {uPlot.AlignedData} */
-const dataOf = (points) => [
-  points.map(({ atMs }) => atMs / 1e3),
-  points.map(({ latencySeconds }) => (latencySeconds === undefined ? null : 1e3 * latencySeconds)),
-  points.map(({ objectiveSeconds }) => 1e3 * objectiveSeconds),
-];
-
-/** @param {readonly CoursePoint[]} points @param {string} name */
-function labelOf(points, name) {
-  const missed = points.filter(
-    ({ latencySeconds = 0, objectiveSeconds }) => latencySeconds > objectiveSeconds,
-  ).length;
-  const highest = Math.max(...points.map(({ latencySeconds = 0 }) => latencySeconds));
-  return `${name} of ${points.length} windows: at most ${ms(highest)}, over the objective in ${missed}`;
-}
-
-/** @param {readonly { at: number, kind: string }[]} marks @returns {Omit<uPlot.Options, "width" | "height">} */
-function options(marks) {
-  const bad = colour("bad");
-  return {
-    legend: { show: false },
-    cursor: { y: false },
-    scales: { y: { range: (_plot, _least, most) => [0, Math.max(1, 1.08 * most)] } },
-    axes: axes(" ms"),
-    series: [
-      {},
-      { stroke: colour("link"), width: 1.6, points: { show: false } },
-      { stroke: bad, width: 1.2, dash: [6, 4], points: { show: false } },
-    ],
-    hooks: { drawAxes: [(plot) => drawMarks(plot, marks)] },
-  };
-}
-
-/** A line for each time at which something was done. @param {uPlot} plot @param {readonly { at: number, kind: string }[]} marks */
-function drawMarks(plot, marks) {
-  const { bbox, ctx, scales } = plot;
-  const { min = 0, max = 0 } = scales["x"] ?? {};
-  /** @type {Record<string, string>} */
-  const colours = { rollback: colour("warn"), deploy: colour("ink") };
-  ctx.save();
-  for (const { at, kind } of marks) {
-    if (at < (min ?? 0) || at > (max ?? 0)) continue;
-    const x = Math.round(plot.valToPos(at, "x", true));
-    ctx.fillStyle = colours[kind] ?? colour("bar");
-    ctx.globalAlpha = 0.45;
-    ctx.fillRect(x, bbox.top, 2, bbox.height);
-    ctx.globalAlpha = 1;
-    ctx.fillRect(x - 3, bbox.top + bbox.height - 6, 8, 6);
-  }
-  ctx.restore();
 }

@@ -9,7 +9,7 @@ import { useEffect, useState } from "preact/hooks";
 function current() {
   const [path = "", query = ""] = location.hash.replace(/^#\/?/, "").split("?");
   const [view = "", ...parts] = path.split("/").map((part) => decodePart(part));
-  return { view: view || "overview", parts, query: new URLSearchParams(query) };
+  return { view, parts, query: new URLSearchParams(query) };
 }
 
 /** @param {string} part */

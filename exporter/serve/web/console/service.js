@@ -1,20 +1,21 @@
 import { h } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ask, useAsk } from "./api.js";
+import { CourseCard } from "./course.js";
 import { bytes, clock, cores, count, date, ms, percent } from "./format.js";
 import { OverrideForm } from "./overrides.js";
 import { Diff, FromTo, Missing } from "./parts.js";
 import { linkTo } from "./route.js";
 
 /** @import { DecisionRecord, ServedRecommendation, SizeChange } from "@tradewind/core/contract/recommendation.ts" */
-/** @import { Known } from "./state.js" */
+/** @import { Known, Standing } from "./state.js" */
 /** @import { MeasuredService } from "@tradewind/core/contract/measured.ts" */
 
 /** One service as the table has it. @typedef {{ served: ServedRecommendation, measured: MeasuredService | undefined, last: LastChange | undefined }} Row */
 /** @typedef {{ atMs: number, what: string, why: string }} LastChange */
 
-/** One service: what is recommended and why, who changed it, and how it came to that. @param {{ row: Row, known: Known, onClose: () => void }} props */
-export function ServiceDetail({ row, known, onClose }) {
+/** One service: what is recommended and why, who changed it, and how it came to that. @param {{ row: Row, known: Known, standing: Standing | undefined, onClose: () => void }} props */
+export function ServiceDetail({ row, known, standing, onClose }) {
   const { served } = row;
   const { application, namespace, service } = served;
   const dialog = useRef(/** @type {HTMLDialogElement | null} */ (null));
@@ -66,6 +67,7 @@ export function ServiceDetail({ row, known, onClose }) {
         { class: "soft small" },
         `p95 of the routes through it ${ms(served.latencyBeforeSeconds)}, ${ms(served.latencyAfterSeconds)} predicted; confidence ${percent(served.confidence)}; level ${served.policy}.`,
       ),
+      h(CourseCard, { standing, version: served.decisionId, service }),
       h(OverrideForm, { known, target: { namespace, application, service } }),
       h("h3", null, "What set each size"),
       h(

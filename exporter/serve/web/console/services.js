@@ -214,6 +214,7 @@ export function Services({ known, standing, route }) {
         key: "detail",
         row: open,
         known,
+        standing,
         onClose: () => (location.hash = linkTo("services")),
       }),
   ];

@@ -12,10 +12,11 @@ import { ask } from "./api.js";
  * What is known of one application, or of the only one.
  * @typedef {object} Standing
  * @property {string | undefined} name
- * @property {string | undefined} namespace undefined where there is one application only and no plan yet
+ * @property {string | undefined} namespace undefined before the first plan
  * @property {string | undefined} problem
  * @property {number | undefined} lastPlanAtMs
  * @property {number | undefined} lastPlanAgeSeconds
+ * @property {number | undefined} silentSeconds since a predictor last answered; undefined while it answers
  * @property {string | undefined} policy
  * @property {string | undefined} policyReason
  * @property {"observe" | "recommend" | "act" | undefined} mode
@@ -126,16 +127,16 @@ export function useSeconds() {
 /** Every application. @param {RecommendationList | undefined} header @returns {Standing[]} */
 export function standings(header) {
   if (header === undefined) return [];
-  const { application, applications, cause, failedRatio, measuredLatencySeconds } = header;
+  const { application, applications, cause, namespace, failedRatio, measuredLatencySeconds } = header;
   const { mode, objective, predictor, regret, standing, unmapped } = header;
   if (applications !== undefined)
     return applications.map((each) => /** @type {Standing} */ (/** @type {unknown} */ (each)));
-  const { lastPlanAgeSeconds, lastPlanAtMs, policy, policyReason, problem } = predictor;
-  const plan = { lastPlanAgeSeconds, lastPlanAtMs, policy, policyReason, problem };
+  const { lastPlanAgeSeconds, lastPlanAtMs, policy, policyReason, problem, silentSeconds } = predictor;
+  const plan = { lastPlanAgeSeconds, lastPlanAtMs, policy, policyReason, problem, silentSeconds };
   return [
     {
       name: application,
-      namespace: undefined,
+      namespace,
       ...plan,
       mode,
       objective,

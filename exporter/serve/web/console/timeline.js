@@ -9,10 +9,10 @@ import { Record } from "./service.js";
 import { of } from "./state.js";
 
 /** @import { EventList } from "@tradewind/core/contract/audit.ts" */
-/** @import { Course, IncidentList } from "@tradewind/core/contract/measured.ts" */
+/** @import { IncidentList, KeptCourse } from "@tradewind/core/contract/measured.ts" */
 /** @import { DecisionRecord } from "@tradewind/core/contract/recommendation.ts" */
 /** @import { Happening } from "./event-words.js" */
-/** @import { ViewProps } from "./state.js" */
+/** @import { Standing, ViewProps } from "./state.js" */
 
 const KINDS = /** @type {const} */ ([
   ["", "Everything"],
@@ -30,10 +30,9 @@ const PAGE = 100;
 /** Everything that was decided, taken back, approved, deployed or went wrong. @param {ViewProps} props */
 export function Timeline({ known, route, standing }) {
   const version = known.header?.servedAtMs;
-  const events = useAsk(known.header && "v1/events?most=2000", version);
+  const events = useAsk(known.header && of("v1/events", standing, { most: "2000" }), version);
   const incidents = useAsk(known.header && of("v1/incidents", standing), standing?.lastPlanAtMs);
   const last = standing?.lastPlanAtMs;
-  // No point of the course is later than the last plan: the deploys alone.
   const course = useAsk(known.header && of("v1/course", standing, { since: String(last ?? 0) }), last);
   const [kind, setKind] = useState(route.query.get("kind") ?? "");
   const [filter, setFilter] = useState(route.query.get("service") ?? "");
@@ -43,9 +42,10 @@ export function Timeline({ known, route, standing }) {
       happenings(
         /** @type {EventList | undefined} */ (events.answer),
         /** @type {IncidentList | undefined} */ (incidents.answer),
-        /** @type {Course | undefined} */ (course.answer),
+        /** @type {KeptCourse | undefined} */ (course.answer),
+        standing,
       ),
-    [events.answer, incidents.answer, course.answer],
+    [events.answer, incidents.answer, course.answer, standing?.namespace],
   );
   const wanted = filter.trim().toLowerCase();
   const fitting = all.filter((each) => (kind === "" || each.kind === kind) && textOf(each).includes(wanted));
@@ -97,15 +97,16 @@ export function Timeline({ known, route, standing }) {
   ];
 }
 
-/** Newest first. @param {EventList | undefined} events @param {IncidentList | undefined} incidents @param {Course | undefined} course @returns {Happening[]} */
-function happenings(events, incidents, course) {
+/** Newest first. @param {EventList | undefined} events @param {IncidentList | undefined} incidents @param {KeptCourse | undefined} course @param {Standing | undefined} standing @returns {Happening[]} */
+function happenings(events, incidents, course, standing) {
+  const { namespace = "" } = standing ?? {};
   const onsets = new Map((incidents?.incidents ?? []).map((each) => [each.onsetMs, each]));
   /** @type {Happening[]} */
   const missed = [...onsets.values()].map((each) =>
-    Object.assign({ kind: /** @type {const} */ ("incident") }, each),
+    Object.assign({ kind: /** @type {const} */ ("incident"), namespace }, each),
   );
   const deploys = (course?.deploys ?? []).map((each) =>
-    Object.assign({ kind: /** @type {const} */ ("deploy") }, each),
+    Object.assign({ kind: /** @type {const} */ ("deploy"), namespace }, each),
   );
   return [...(events?.events ?? []), ...missed, ...deploys].sort((a, b) => b.atMs - a.atMs);
 }
@@ -121,7 +122,7 @@ const textOf = (each) =>
   (each.kind === "incident"
     ? each.summary
     : each.kind === "deploy"
-      ? `${each.service} deploy ${each.from} ${each.to}`
+      ? `${each.namespace}/${each.service} deploy ${each.from} ${each.to}`
       : `${each.namespace}/${each.service} ${each.kind === "decision" ? (each.reason?.text ?? each.codes.join(" ")) : signOf(each).word}`
   ).toLowerCase();
 

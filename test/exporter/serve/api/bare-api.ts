@@ -26,6 +26,7 @@ export async function bareApi(parts: Partial<Parts>): Promise<ApiServer> {
       occasions: { events: none, calendarsJson: none, backtestReport: undefined },
       watched: { expired: none, header: none, revision: none },
       ask: none,
+      courses: { courses: { course: none, places: none }, fleet: none, others: none },
       missing: () => [],
       door: new HttpDoor({ monotonicMs, log }),
       work: new SenderWork({ maxSenderWork: 0.5, byToken: false, monotonicMs, log }),

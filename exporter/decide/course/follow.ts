@@ -1,0 +1,113 @@
+import { z } from "zod";
+import { Course, CoursePoint, MeasuredService } from "@tradewind/core/contract/measured.ts";
+import type { KeptPoint } from "@tradewind/core/contract/measured.ts";
+import { costPerHour } from "@tradewind/core/contract/prices.ts";
+import type { Prices } from "@tradewind/core/contract/prices.ts";
+import type { Recommendation } from "@tradewind/core/contract/recommendation.ts";
+import type { Logger } from "@tradewind/core/process/log.ts";
+import { readJsonWith } from "@tradewind/core/values/config.ts";
+import { describeError, TradewindError } from "@tradewind/core/values/errors.ts";
+import type { PlanFetcher } from "../../plans/plan-fetcher.ts";
+import type { Look } from "../regret.ts";
+import type { Courses, Place } from "./courses.ts";
+
+/** A predictor that gives its plan gives this at once. ms */
+const DEADLINE_MS = 2_000;
+
+/** What is read of a predictor's course: another release may say more. */
+const ReadCourse = z.object({
+  ...Course.shape,
+  points: z.array(z.object(CoursePoint.shape)).max(10_000),
+});
+const ReadMeasured = z.object({ services: z.array(z.object(MeasuredService.shape)).max(10_000) });
+
+/** A plan that was decided on, and the objective that it was made for. */
+export interface CourseLook extends Pick<
+  Look,
+  "application" | "namespace" | "plannedAtMs" | "prices" | "recommendations"
+> {
+  readonly objectiveSeconds: number;
+}
+
+/**
+ * Takes over what the predictor measured since the last time, and what runs and is recommended now. Never rejects: what could not be had
+ * is asked for again with the next plan.
+ */
+export async function followCourse(
+  look: CourseLook,
+  { courses, fetcher, log }: { courses: Courses; fetcher: PlanFetcher; log: Logger },
+): Promise<void> {
+  const place: Place = { namespace: look.namespace, application: look.application };
+  const key = `${place.namespace}/${place.application}`;
+  try {
+    const ask = async <Answer>(path: string, schema: z.ZodType<Answer>, query = {}): Promise<Answer> => {
+      const { body, status } = await fetcher.answer({ path, query }, AbortSignal.timeout(DEADLINE_MS));
+      if (status !== 200) throw new TradewindError("no-answer", `${path} answered ${status}`);
+      return readJsonWith(schema, body.toString("utf8"), `${path} of ${fetcher.address}`);
+    };
+    const { deploys, points } = await ask("/v1/course", ReadCourse, { since: String(courses.lastMs(place)) });
+    const { services } = await ask("/v1/measured", ReadMeasured);
+    const measured = new Map(services.map((each) => [each.service, each]));
+    const now = servicePoints(look, measured);
+    const kept = points.map(({ policy: _, ...point }): KeptPoint => point);
+    const last = kept.at(-1);
+    if (last !== undefined) kept[kept.length - 1] = { ...last, ...summed([...now.values()]) };
+    courses.add(place, kept, { deploys, services: now });
+  } catch (error) {
+    log.debug({ application: key, problem: describeError(error) }, "cannot have the course of the predictor");
+  }
+}
+
+function servicePoints(
+  { objectiveSeconds, plannedAtMs, prices, recommendations }: CourseLook,
+  measured: ReadonlyMap<string, Pick<MeasuredService, "cpuUsedRatio" | "requestsPerSecond">>,
+): Map<string, KeptPoint> {
+  return new Map(
+    [...recommendations].map((each) => {
+      const { cpuUsedRatio, requestsPerSecond } = measured.get(each.service) ?? {};
+      const cpuCores = timesReady(each, each.runningCpuCores);
+      return [
+        each.service,
+        {
+          atMs: plannedAtMs,
+          ...(each.latencyBeforeSeconds !== undefined && { latencySeconds: each.latencyBeforeSeconds }),
+          objectiveSeconds,
+          ...(requestsPerSecond !== undefined && { requestsPerSecond }),
+          ...(each.replicasReady !== undefined && { replicas: each.replicasReady }),
+          recommendedReplicas: each.replicas,
+          ...(cpuCores !== undefined && { cpuCores }),
+          ...(cpuCores !== undefined &&
+            cpuUsedRatio !== undefined && { cpuUsedCores: cpuUsedRatio * cpuCores }),
+          ...runningCost(each, prices),
+        },
+      ];
+    }),
+  );
+}
+
+const timesReady = ({ replicasReady }: Recommendation, each: number | undefined): number | undefined =>
+  replicasReady === undefined || each === undefined ? undefined : replicasReady * each;
+
+function runningCost(
+  { replicasReady: replicas, runningCpuCores = 0, runningMemoryBytes = 0 }: Recommendation,
+  prices: Prices,
+): Pick<KeptPoint, "costPerHour"> {
+  if (replicas === undefined) return {};
+  return {
+    costPerHour: costPerHour(
+      { cpuCores: runningCpuCores, memoryBytes: runningMemoryBytes, replicas },
+      prices,
+    ),
+  };
+}
+
+/** Absent where it is known of no service. */
+function summed(services: readonly KeptPoint[]): Partial<KeptPoint> {
+  const names = ["replicas", "recommendedReplicas", "cpuUsedCores", "cpuCores"] as const;
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const known = services.flatMap((each) => each[name] ?? []);
+      return known.length === 0 ? [] : [[name, known.reduce((sum, each) => sum + each, 0)]];
+    }),
+  );
+}
