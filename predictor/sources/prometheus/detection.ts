@@ -6,6 +6,7 @@ import type { MappingCandidate, RedMapping } from "./mapping.ts";
 import { custom } from "./custom.ts";
 import { httpLibraries } from "./http-libraries.ts";
 import { hubble } from "./hubble.ts";
+import { envoy, nginx, traefik } from "./ingress.ts";
 import { istio } from "./istio.ts";
 import { linkerd } from "./linkerd.ts";
 import type { PrometheusOptions } from "./options.ts";
@@ -16,7 +17,17 @@ import type { RateReader } from "./rates.ts";
 import { sampleValue } from "./samples.ts";
 import { semconv } from "./semconv.ts";
 
-const FAMILIES = { istio, linkerd, hubble, otel, semconv, http: httpLibraries } as const;
+const FAMILIES = {
+  istio,
+  linkerd,
+  hubble,
+  otel,
+  semconv,
+  http: httpLibraries,
+  nginx,
+  traefik,
+  envoy,
+} as const;
 
 export interface Detected {
   readonly mapping: RedMapping;
@@ -60,7 +71,7 @@ export async function detectMapping(
       services: undefined,
     };
   }
-  const candidates = candidatesFor(options);
+  const candidates = candidatesFor(options, wanted.namespace);
   const counts = await seriesCounts(client, metricNames(candidates), scopeOf(options), atMs, signal);
   const present = candidates.flatMap((candidate) => presentForm(candidate, counts) ?? []);
   const others = new Set<string>();
@@ -129,7 +140,9 @@ function presentForm(
 
 function noMetrics({ metrics, name }: PrometheusOptions, found: readonly string[]): TradewindError {
   const wanted =
-    metrics === "auto" ? "Istio, Linkerd, Hubble, OpenTelemetry span metrics or HTTP servers" : metrics;
+    metrics === "auto"
+      ? "Istio, Linkerd, Hubble, OpenTelemetry span metrics, HTTP servers or ingress controllers"
+      : metrics;
   return new TradewindError(
     "no-series",
     `${name}: the server answers but holds no request metrics of ${wanted}` +
@@ -173,9 +186,9 @@ export function scopeOf({ matchers }: Pick<PrometheusOptions, "matchers">): Matc
   return Object.entries(matchers).map(([label, value]) => equal(label, value));
 }
 
-function candidatesFor({ metrics, namespaces }: PrometheusOptions): MappingCandidate[] {
-  if (metrics === "auto") return Object.values(FAMILIES).flatMap((family) => family(namespaces));
-  return metrics === "custom" || metrics === "none" ? [] : FAMILIES[metrics](namespaces);
+function candidatesFor({ metrics, namespaces }: PrometheusOptions, own: string): MappingCandidate[] {
+  if (metrics === "auto") return Object.values(FAMILIES).flatMap((family) => family(namespaces, own));
+  return metrics === "custom" || metrics === "none" ? [] : FAMILIES[metrics](namespaces, own);
 }
 
 function metricNames(candidates: readonly MappingCandidate[]): string[] {

@@ -6,7 +6,20 @@ import { CustomMapping } from "./custom.ts";
 export const PrometheusOptions = EndpointOptions.extend({
   name: z.string().min(1).max(63).default("prometheus"),
   metrics: z
-    .enum(["auto", "istio", "linkerd", "hubble", "otel", "semconv", "http", "custom", "none"])
+    .enum([
+      "auto",
+      "istio",
+      "linkerd",
+      "hubble",
+      "otel",
+      "semconv",
+      "http",
+      "nginx",
+      "traefik",
+      "envoy",
+      "custom",
+      "none",
+    ])
     .default("auto")
     .describe(
       "Family of request metrics; auto takes that of most services of the application, none reads resources only.",

@@ -326,6 +326,84 @@ describe("metrics: auto", () => {
   });
 });
 
+describe("metrics of what lets requests in", () => {
+  const family = (
+    [requests, latency]: readonly [string, Histogram],
+    labels: Record<string, string>,
+    [ok, failed]: readonly [Record<string, string>, Record<string, string>],
+  ): FakeSeries[] => [
+    counter({ ...labels, ...ok, __name__: requests }, 9),
+    counter({ ...labels, ...failed, __name__: requests }, 1),
+    ...histogram(latency, labels, [10, 0.2]),
+  ];
+  const NGINX = "nginx_ingress_controller_requests";
+  const NGINX_LATENCY = { name: "nginx_ingress_controller_request_duration_seconds", unit: 1 };
+  const TRAEFIK = "traefik_service_requests_total";
+  const TRAEFIK_LATENCY = { name: "traefik_service_request_duration_seconds", unit: 1 };
+  const ENVOY = "envoy_cluster_upstream_rq_xx";
+  const ENVOY_LATENCY = { name: "envoy_cluster_upstream_rq_time", unit: 0.001 };
+  const codes = (label: string): [Record<string, string>, Record<string, string>] => [
+    { [label]: "200" },
+    { [label]: "503" },
+  ];
+  const classes: [Record<string, string>, Record<string, string>] = [
+    { envoy_response_code_class: "2" },
+    { envoy_response_code_class: "5" },
+  ];
+  it.each([
+    [
+      "ingress-nginx by its own labels",
+      family([NGINX, NGINX_LATENCY], { namespace: "shop", service: "front", ingress: "a" }, codes("status")),
+    ],
+    [
+      "ingress-nginx by labels that the scrape renamed",
+      family(
+        [NGINX, NGINX_LATENCY],
+        {
+          exported_namespace: "shop",
+          exported_service: "front",
+          namespace: "ingress-nginx",
+          service: "controller",
+        },
+        codes("status"),
+      ),
+    ],
+    [
+      "Traefik by namespace, Service and port of an Ingress",
+      family([TRAEFIK, TRAEFIK_LATENCY], { service: "shop-front-80@kubernetes" }, codes("code")),
+    ],
+    [
+      "Traefik by an IngressRoute with a named port",
+      family([TRAEFIK, TRAEFIK_LATENCY], { service: "shop-front-http@kubernetescrd" }, codes("code")),
+    ],
+    [
+      "Envoy Gateway by the name of the HTTPRoute",
+      family([ENVOY, ENVOY_LATENCY], { envoy_cluster_name: "httproute/shop/front/rule/0" }, classes),
+    ],
+    [
+      "Contour by namespace, Service and port",
+      family([ENVOY, ENVOY_LATENCY], { envoy_cluster_name: "shop_front_80" }, classes),
+    ],
+  ])("are read of the entry service: %s", async (_, series) => {
+    fake.series = series;
+    const found = await windows();
+    expect([...found.keys()]).toEqual(["front"]);
+    const { errorRatio, requestsPerSecond, responseLatency } = found.get("front")!;
+    expect(requestsPerSecond).toBeCloseTo(10, 0);
+    expect(errorRatio).toBeCloseTo(0.1, 1);
+    expect(responseLatency!.meanSeconds).toBeCloseTo(0.2, 2);
+  });
+
+  it("tell nothing of services of other namespaces, though a name begins alike", async () => {
+    fake.series = family(
+      [TRAEFIK, TRAEFIK_LATENCY],
+      { service: "shopping-front-80@kubernetes" },
+      codes("code"),
+    );
+    await expect(windows()).rejects.toMatchObject({ code: "no-series" });
+  });
+});
+
 describe("names of request metrics", () => {
   const traffic = { front: [10, 0.2], cart: [20, 0.05] } as const;
 
