@@ -104,6 +104,11 @@ export function configure(command: Command): void {
     .option("--reasoner-key-file <file>", "file with the key that it asks for")
     .option("--reasoner-ca-file <file>", "authority of its certificate, PEM (default: public ones)")
     .option("--reasoner-requests <count>", "requests to it in a day, at most", wholeNumber, 200)
+    .addOption(
+      new Option("--reasoner-timeout <duration>", "how long an answer of it may take, up to 30m")
+        .argParser(duration)
+        .default(120, "2m"),
+    )
     .addOption(new Option("--window <duration>", "length of a window").argParser(duration).default(15, "15s"))
     .option(
       "--grace <duration>",
@@ -155,6 +160,7 @@ interface Flags {
   readonly reasonerKeyFile?: string;
   readonly reasonerCaFile?: string;
   readonly reasonerRequests: number;
+  readonly reasonerTimeout: number;
   readonly window: number;
   readonly grace?: number;
   readonly policy: PolicyChoice;
@@ -186,6 +192,7 @@ function optionsOf({
   reasonerKeyFile,
   reasonerCaFile,
   reasonerRequests,
+  reasonerTimeout,
   ...flags
 }: Flags): PredictorOptionsInput {
   return {
@@ -199,6 +206,7 @@ function optionsOf({
         url: reasonerUrl,
         model: reasonerModel ?? "",
         requestsPerDay: reasonerRequests,
+        timeoutSeconds: reasonerTimeout,
         ...(reasonerKeyFile !== undefined && { keyFile: reasonerKeyFile }),
         ...(reasonerCaFile !== undefined && { caFile: reasonerCaFile }),
       },

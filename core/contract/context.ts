@@ -3,7 +3,7 @@ import { Calendar } from "./calendar.ts";
 import { LoadForecast } from "./forecast.ts";
 import { Precedents } from "./incident.ts";
 import { MOST_PATTERNS, Pattern } from "./pattern.ts";
-import { Allocation, APPLICATION_MODES, Bounds, PlanCause, PolicyLabel } from "./plan.ts";
+import { Allocation, APPLICATION_MODES, Bounds, PlanCause, PlanRoom, PolicyLabel } from "./plan.ts";
 import {
   ContentHash,
   Count,
@@ -21,6 +21,7 @@ export const CONTEXT_SCHEMA = "tradewind.dev/context/v1";
 export const MOST_CONTEXT_SERVICES = 200;
 export const MOST_CONTEXT_CALLS = 500;
 export const MOST_CONTEXT_SIGNALS = 8;
+export const MOST_CONTEXT_NODES = 8;
 
 /** A value that is unusual for the service, or high whatever was before. */
 const ContextSignal = z.strictObject({
@@ -41,6 +42,20 @@ export const ContextService = z.strictObject({
   selfTimeP95Seconds: NonNegative.optional(),
   responseP95Seconds: NonNegative.optional(),
   errorRatio: Ratio.optional(),
+  /** Whose replicas come first where there is no room for all; of the application where the service has none of its own. */
+  priority: z.number(),
+  /** Its callers can do without it. */
+  optional: z.literal(true).optional(),
+  /** Pods by node, most first; absent where nodes are not known. */
+  nodes: z
+    .array(z.strictObject({ node: z.string().max(253), pods: Count }))
+    .max(MOST_CONTEXT_NODES)
+    .optional(),
+  /** Pods that no node has taken yet. */
+  podsUnscheduled: Count.optional(),
+  /** Name of the newest program and the share of the pods that run it; absent where it is not known. */
+  revision: z.string().max(253).optional(),
+  newestRevisionShare: Ratio.optional(),
   /** Before the guard of a scaler; absent where nothing is proposed for it. */
   proposed: Allocation.optional(),
   reason: z.string().max(500).optional(),
@@ -71,6 +86,10 @@ export const ApplicationContext = z.strictObject({
   measuredLatencySeconds: NonNegative.optional(),
   policy: PolicyLabel,
   policyReason: z.string().max(500),
+  /** From the decision to a pod that serves; absent before starts were measured or assumed. */
+  startSeconds: z.number().positive().optional(),
+  /** What quotas leave; absent where none holds, or none is known. */
+  quotas: PlanRoom.shape.quotas.optional(),
   /** Absent where the objective is met, or no cause is named. */
   cause: PlanCause.optional(),
   /** Of the state that unusual signals are from; as in explanations. */

@@ -44,8 +44,8 @@ export type NamedCause = z.infer<typeof NamedCause>;
 export const CheckedCounterfactual = z.strictObject({
   service: ServiceName,
   /** `own-time`: the service answers as fast as before the onset; the others are sizes. */
-  resource: z.enum(["cpu", "replicas", "own-time"]),
-  /** Cores of a container, replicas, or seconds of self time. */
+  resource: z.enum(["cpu", "memory", "replicas", "own-time"]),
+  /** Cores or bytes of a container, replicas, or seconds of self time. */
   from: NonNegative,
   to: NonNegative,
   /** Of the slowest route. */
@@ -80,7 +80,7 @@ export const ANSWER_VERDICTS = [
   "kept",
 ] as const;
 
-/** What a language model says of the same window, after every claim was checked. It is text: nothing acts on it. */
+/** What a language model says of the same window, after every claim was checked. It changes no plan: changes that are kept are proposed. */
 export const ModelOpinion = z.strictObject({
   model: z.string().min(1).max(200),
   /** Its words, where the answer as a whole was kept; they were not checked. */
@@ -93,6 +93,8 @@ export const ModelOpinion = z.strictObject({
   verdicts: z.partialRecord(z.enum(ANSWER_VERDICTS), Count),
   /** It names the same first cause as the built-in reasoner. */
   agrees: z.boolean(),
+  /** How long after the window it came, where further windows had been decided on since; it was checked against the state that it was asked about. */
+  lateSeconds: orAbsent(NonNegative),
 });
 export type ModelOpinion = z.infer<typeof ModelOpinion>;
 

@@ -1,10 +1,17 @@
 import { z } from "zod";
 import { LABEL_SOURCES } from "./accuracy.ts";
-import { ContentHash, Count, EpochMs, ObjectName } from "./quantity.ts";
+import { ContentHash, Count, EpochMs, ObjectName, orAbsent } from "./quantity.ts";
 
 export const TRANSCRIPT_SCHEMA = "tradewind.dev/transcript/v1";
 
 const Root = z.strictObject({ id: Count, type: z.string().min(1).max(16) });
+
+/** One message of a chat. */
+export const Message = z.strictObject({
+  role: z.enum(["system", "user", "assistant"]),
+  content: z.string().max(1_048_576),
+});
+export type Message = z.infer<typeof Message>;
 
 /** One answer of a reasoner with what it was asked about: a line of a data set for training. */
 export const TranscriptLine = z.strictObject({
@@ -18,6 +25,8 @@ export const TranscriptLine = z.strictObject({
   sketch: z.looseObject({
     services: z.array(z.looseObject({ id: Count, name: z.string().max(200) })).max(10_000),
   }),
+  /** What a model was asked with, word for word; absent of the built-in reasoner, and in what earlier releases wrote. */
+  messages: orAbsent(z.array(Message).max(8)),
   /** The four tagged stages. */
   answer: z.string().max(262_144),
   /** What the causes were, and who says so. */

@@ -4,6 +4,7 @@ import type { PeriodReport } from "@tradewind/core/contract/period-report.ts";
 import type { Explanation } from "@tradewind/core/contract/explanation.ts";
 import type { Incident, IncidentList } from "@tradewind/core/contract/measured.ts";
 import type { ProposedChanges } from "@tradewind/core/contract/proposed-change.ts";
+import type { Need } from "@tradewind/core/net/http-door.ts";
 import { EpochMs, ServiceName } from "@tradewind/core/contract/quantity.ts";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
@@ -26,6 +27,11 @@ const MOST_DECISIONS = 200;
 
 const NO_PLAN_YET = "no window has closed since the start; ask again";
 const NO_FORECAST_YET = "no window with load has been decided on by policy auto; ask again";
+
+const NO_MODEL = "the predictor knows no language model; start it with --reasoner-url and --reasoner-model";
+
+/** What a model is asked may cost money. */
+const ASKING = { config: { scope: "approve" } as Need };
 
 const Since = z.coerce.number().min(0).optional();
 
@@ -124,6 +130,17 @@ export function addApplicationRoutes(server: FastifyInstance, applications: Appl
   server.get(
     "/v1/explain",
     of(({ explaining }, request, reply) => sendExplanation(reply, explaining, request.query as Asked)),
+  );
+  server.post(
+    "/v1/ask",
+    ASKING,
+    of(async ({ explaining }, _request, reply) => {
+      if (!explaining.hasModel) return fail(reply, 409, "no-model", NO_MODEL);
+      const explanation = await explaining.ask();
+      return explanation === undefined
+        ? fail(reply, 503, "no-plan-yet", NO_PLAN_YET)
+        : reply.send(explanation);
+    }),
   );
   server.get(
     "/v1/transcripts",

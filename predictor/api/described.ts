@@ -85,6 +85,14 @@ export const DESCRIBED_ROUTES: readonly DescribedRoute[] = [
   get("/v1/models/:hash", "A model that decided.", HASH_OF),
   {
     method: "post",
+    path: "/v1/ask",
+    summary:
+      "Asks the language model about the last window, and answers when it has; needs the scope `approve`.",
+    query: ONE,
+    answer: Explanation,
+  },
+  {
+    method: "post",
     path: "/v1/labels",
     summary: "Says what a cause was; needs the scope `approve`.",
     query: ONE,

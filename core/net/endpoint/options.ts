@@ -37,7 +37,7 @@ export const EndpointOptions = z.strictObject({
   timeoutSeconds: z
     .number()
     .positive()
-    .max(300)
+    .max(1_800)
     .default(10)
     .describe("Deadline of one call with its retries."),
   maxAttempts: z.number().int().min(1).max(10).default(3),

@@ -6,12 +6,22 @@ import { EndpointOptions } from "@tradewind/core/net/endpoint/options.ts";
 import { Counter, Histogram } from "prom-client";
 import type { Registry } from "prom-client";
 import { z } from "zod";
+import { AnswerForm } from "../reason/grammar.ts";
+import { messagesOf } from "../reason/prompt.ts";
 import type { Prompt } from "../reason/prompt.ts";
 
-const DEADLINE_SECONDS = 30;
 const ATTEMPTS = 2;
 const MOST_ANSWER_BYTES = 1_048_576;
-const MOST_TOKENS = 2_000;
+/** A model that thinks first needs most of them for that. */
+const MOST_TOKENS = 4_000;
+/** A server that knows no schema of an answer refuses the request with one of these. */
+const NO_SCHEMA_STATUSES: ReadonlySet<number | undefined> = new Set([400, 404, 415, 422, 501]);
+
+/** For servers that hold a model to a schema; what it answers is read as any other answer. */
+const RESPONSE_FORMAT = {
+  type: "json_schema",
+  json_schema: { name: "judgement", schema: z.toJSONSchema(AnswerForm) },
+};
 const DAY_MS = 86_400_000;
 
 export interface ModelOptions {
@@ -22,13 +32,14 @@ export interface ModelOptions {
   readonly keyFile?: string | undefined;
   readonly caFile?: string | undefined;
   readonly requestsPerDay: number;
+  /** How long an answer may take, with another attempt where the first one fails. */
+  readonly timeoutSeconds: number;
 }
 
 export interface ModelEdges {
   readonly registry: Registry;
   readonly monotonicMs: () => number;
   readonly settings?: ClientSettings;
-  readonly timeoutSeconds?: number;
 }
 
 /** Other fields may come with any release of a server. */
@@ -48,20 +59,18 @@ export class ModelConnection {
   readonly #results: Counter<"result">;
   readonly #seconds: Histogram;
   readonly #tokens: Counter<"kind">;
+  #takesSchema = true;
   #isAsking = false;
   #asked: number[] = [];
 
-  constructor(
-    options: ModelOptions,
-    { monotonicMs, registry, settings, timeoutSeconds = DEADLINE_SECONDS }: ModelEdges,
-  ) {
+  constructor(options: ModelOptions, { monotonicMs, registry, settings }: ModelEdges) {
     this.#options = options;
     this.#monotonicMs = monotonicMs;
     const endpoint = EndpointOptions.parse({
       url: options.url,
       ...(options.keyFile !== undefined && { bearerTokenFile: options.keyFile }),
       ...(options.caFile !== undefined && { tls: { caFile: options.caFile } }),
-      timeoutSeconds,
+      timeoutSeconds: options.timeoutSeconds,
       maxAttempts: ATTEMPTS,
       maxResponseBytes: MOST_ANSWER_BYTES,
     });
@@ -76,7 +85,7 @@ export class ModelConnection {
     this.#seconds = new Histogram({
       name: "tradewind_reasoner_request_seconds",
       help: "Time of answered requests to the language model.",
-      buckets: [0.5, 1, 2, 5, 10, 20, 30],
+      buckets: [0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600],
       registers,
     });
     this.#tokens = new Counter({
@@ -128,20 +137,37 @@ export class ModelConnection {
     return this.#asked.length >= this.#options.requestsPerDay ? "budget" : undefined;
   }
 
-  async #complete({ system, user }: Prompt): Promise<string | undefined> {
+  async #complete(prompt: Prompt): Promise<string | undefined> {
     const beganMs = this.#monotonicMs();
-    const messages = [
-      { role: "system", content: system },
-      { role: "user", content: user },
-    ];
     const { model } = this.#options;
-    const json = { model, messages, temperature: 0, max_tokens: MOST_TOKENS, stream: false };
-    const { choices, usage } = await this.#client.json({ path: "chat/completions", json }, Completion);
+    const plain = {
+      model,
+      messages: messagesOf(prompt),
+      temperature: 0,
+      max_tokens: MOST_TOKENS,
+      stream: false,
+    };
+    const { choices, usage } = await this.#post(plain);
     this.#seconds.observe((this.#monotonicMs() - beganMs) / 1e3);
     this.#tokens.inc({ kind: "prompt" }, usage?.prompt_tokens ?? 0);
     this.#tokens.inc({ kind: "answer" }, usage?.completion_tokens ?? 0);
     const content = choices[0]?.message.content ?? "";
     this.#results.inc({ result: content === "" ? "empty" : "answered" });
     return content === "" ? undefined : content;
+  }
+
+  /** With the schema of an answer, and without it where that is refused: from then on always. */
+  async #post(plain: object): Promise<z.output<typeof Completion>> {
+    const post = async (json: object): Promise<z.output<typeof Completion>> =>
+      this.#client.json({ path: "chat/completions", json }, Completion);
+    if (!this.#takesSchema) return post(plain);
+    try {
+      return await post({ ...plain, response_format: RESPONSE_FORMAT });
+    } catch (error) {
+      if (!(error instanceof EndpointError) || !NO_SCHEMA_STATUSES.has(error.status)) throw error;
+      const answer = await post(plain);
+      this.#takesSchema = false;
+      return answer;
+    }
   }
 }

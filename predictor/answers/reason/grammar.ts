@@ -9,6 +9,7 @@ export type Stage = (typeof STAGES)[number];
 export const MOST_CHARACTERS = 262_144;
 const MOST_WORDS = 400;
 const MOST_ENTRIES = 64;
+const MOST_AMOUNT = 1e15;
 
 const Id = z.number().int().min(0).max(100_000);
 const Type = z.enum(FAULT_TYPES);
@@ -20,12 +21,12 @@ export const Fault = z.strictObject({
   id: Id,
   type: Type,
   evidence: z.array(Citation).max(SIGNAL_NAMES.length),
-  confidence: z.number().min(0).max(1),
+  confidence: z.number().min(0).max(1).optional(),
 });
 export type Fault = z.infer<typeof Fault>;
 
 /** `own-time`: the service answers as fast as before the trouble began. */
-export const RESOURCES = ["cpu", "replicas", "own-time"] as const;
+export const RESOURCES = ["cpu", "memory", "replicas", "own-time"] as const;
 /** `better` and `worse` by more than 2 % of the objective. */
 export const OUTCOMES = ["better", "same", "worse"] as const;
 
@@ -33,9 +34,9 @@ export const OUTCOMES = ["better", "same", "worse"] as const;
 export const Counterfactual = z.strictObject({
   id: Id,
   resource: z.enum(RESOURCES),
-  /** Replicas, cores of a container, or seconds of self time: as it is, and as supposed. */
-  from: z.number().min(0).max(1e6),
-  to: z.number().min(0).max(1e6),
+  /** Replicas, cores or bytes of a container, or seconds of self time: as it is, and as supposed. */
+  from: z.number().min(0).max(MOST_AMOUNT).optional(),
+  to: z.number().min(0).max(MOST_AMOUNT),
   expected: z.enum(OUTCOMES),
   tailSeconds: z.number().min(0).optional(),
   why: z.string().max(300),
@@ -44,6 +45,14 @@ export type Counterfactual = z.infer<typeof Counterfactual>;
 
 export const Root = z.strictObject({ id: Id, type: Type });
 export type Root = z.infer<typeof Root>;
+
+/** An answer as one object. */
+export const AnswerForm = z.strictObject({
+  think: z.string(),
+  Fault: z.array(Fault),
+  Counterfactual: z.array(Counterfactual),
+  root: z.array(Root),
+});
 
 /** The four stages of one answer. Services are numbers of the sketch's table. */
 export interface Transcript {
@@ -77,7 +86,7 @@ interface Place {
   readonly end: number;
 }
 
-/** Reads an answer. Never throws, whatever the text; text outside of the tags is not read. */
+/** Reads an answer by the letter, as its format is scored; see `readAnswer` for what it says. Never throws; text outside of the tags is not read. */
 export function parseTranscript(text: string): ParsedAnswer {
   if (text.length > MOST_CHARACTERS) {
     const problem = `the answer has ${text.length} characters, at most ${MOST_CHARACTERS} are read`;

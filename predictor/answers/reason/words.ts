@@ -1,7 +1,7 @@
 import type { CheckedCounterfactual, Explanation, NamedCause } from "@tradewind/core/contract/explanation.ts";
 import type { Precedent } from "@tradewind/core/contract/incident.ts";
 import type { Pattern } from "@tradewind/core/contract/pattern.ts";
-import { percentileName, utcSeconds } from "@tradewind/core/values/amounts.ts";
+import { formatMemory, percentileName, utcSeconds } from "@tradewind/core/values/amounts.ts";
 import { SIGNAL_NAMES, signalSpec } from "./signals.ts";
 
 type Type = NamedCause["type"];
@@ -85,6 +85,7 @@ export function reading({ baseline, signal, value }: Cited): string {
 function change({ from, resource, service, to }: CheckedCounterfactual): string {
   if (resource === "own-time") return `'${service}' answering in ${millis(to)} instead of ${millis(from)}`;
   if (resource === "replicas") return `'${service}' with ${to} instead of ${from} replicas`;
+  if (resource === "memory") return `'${service}' with ${formatMemory(to)} instead of ${formatMemory(from)}`;
   return `'${service}' with ${to.toFixed(2)} instead of ${from.toFixed(2)} cores`;
 }
 

@@ -22,6 +22,8 @@ Examples:
   $ tradewind explain --transcripts --at 10m --cause cart:C --anonymise >> transcripts.jsonl
   $ tradewind explain --at 10m --cause cart:C
       Tells the predictor what the cause was: it counts how often it is right.
+  $ tradewind explain --ask
+      Asks the language model that the predictor was started with, and waits for what it says.
   $ tradewind explain --accuracy
   $ tradewind explain --context | jq '.services[] | select(.unusual != [])'
   $ tradewind explain --json | jq '.causes[] | {service, type, confidence}'
@@ -34,11 +36,14 @@ How to read it:
 
 ${exitCodes("shown", "no answer")}`;
 
+const MOST_ANSWER_SECONDS = 1_800;
+
 interface Flags extends ApplicationFlags {
   readonly service?: string;
   readonly at?: number;
   readonly json: boolean;
   readonly accuracy: boolean;
+  readonly ask: boolean;
   readonly context: boolean;
   readonly transcripts: boolean;
   readonly cause: readonly string[];
@@ -78,6 +83,11 @@ export function configure(command: Command): void {
       "how often named causes were right, and how well the self time of each service is known",
       false,
     )
+    .option(
+      "--ask",
+      "ask the language model of the predictor about now, whether the objective is missed or not",
+      false,
+    )
     .option("--anonymise", "with --transcripts, numbers instead of names", false)
     .addHelpText("after", EXAMPLES)
     .action(async (flags: Flags) => {
@@ -100,7 +110,8 @@ export function configure(command: Command): void {
         return;
       }
       const { service } = flags;
-      const whole = flags.cause.length > 0 ? await label(flags) : await ask(flags);
+      const whole =
+        flags.cause.length > 0 ? await label(flags) : flags.ask ? await consult(flags) : await ask(flags);
       if (service !== undefined && !isAbout(whole, service)) {
         throw new TradewindError("no-such-service", `the explanation says nothing of '${service}'`);
       }
@@ -132,6 +143,13 @@ async function label({ at, cause, ...flags }: Flags): Promise<Explanation> {
     throw new TradewindError("invalid-input", "--cause takes one cause and --at, or goes with --transcripts");
   const body: CauseLabel = { fromMs: at, toMs: at, ...causeOf(text), source: "operator" };
   return askPredictor(flags, { path: "v1/labels", body, schema: Explanation, absent: "no-explanation" });
+}
+
+/** A model may think for minutes: the predictor ends it in time. */
+async function consult(flags: Flags): Promise<Explanation> {
+  const timeout = Math.max(flags.timeout, MOST_ANSWER_SECONDS);
+  const asked = { path: "v1/ask", body: {}, schema: Explanation, absent: "no-explanation" };
+  return askPredictor({ ...flags, timeout }, asked);
 }
 
 async function ask({ at, ...flags }: Flags): Promise<Explanation> {

@@ -113,11 +113,12 @@ function precedentLines({ precedents }: Explanation): string[] {
 
 function opinionLines({ opinion }: Explanation): string[] {
   if (opinion === undefined) return [];
-  const { agrees, causes, counterfactuals, model, verdicts, words } = opinion;
+  const { agrees, causes, counterfactuals, lateSeconds, model, verdicts, words } = opinion;
+  const late = lateSeconds === undefined ? "" : `, ${lateSeconds.toFixed(0)} s late`;
   const named = causes.map(({ service, type }) => `${service} (${TYPE_WORDS[type]})`).join(", ");
   const counts = Object.entries(verdicts).map(([verdict, count]) => `${verdict} ${count}`);
   return [
-    `${model}: ${named === "" ? "no cause whose evidence is true" : named}${agrees ? ", as the built-in reasoner" : ""}`,
+    `${model}${late}: ${named === "" ? "no cause whose evidence is true" : named}${agrees ? ", as the built-in reasoner" : ""}`,
     ...counterfactuals.map((each) => counterfactual(each)),
     `verdicts: ${counts.join(", ")}`,
     ...(words === "" ? [] : [`not checked: ${words}`]),

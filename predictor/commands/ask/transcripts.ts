@@ -2,8 +2,10 @@ import type { TranscriptLine } from "@tradewind/core/contract/transcript.ts";
 import { CAUSE_TYPES } from "@tradewind/core/contract/cause.ts";
 import { TradewindError } from "@tradewind/core/values/errors.ts";
 import { BUILT_IN } from "../../answers/reason/accuracy.ts";
+import { idsOf } from "../../answers/reason/check-answer.ts";
 import { parseTranscript, renderTranscript } from "../../answers/reason/grammar.ts";
 import type { Root } from "../../answers/reason/grammar.ts";
+import { readAnswer } from "../../answers/reason/read-answer.ts";
 import { rewardOf } from "../../answers/reason/reward.ts";
 
 /** Characters of a token of English text and JSON, about. */
@@ -26,7 +28,8 @@ export function rewarded(line: TranscriptLine): TranscriptLine {
     const known = CAUSE_TYPES.find((each) => each === type);
     return known === undefined ? [] : [{ id, type: known }];
   });
-  const { invalid, transcript } = parseTranscript(line.answer);
+  const { invalid } = parseTranscript(line.answer);
+  const transcript = readAnswer(line.answer, idsOf(line.sketch))?.transcript;
   const tokens = Math.ceil(line.answer.length / CHARACTERS_PER_TOKEN);
   const reward = rewardOf({ named: transcript?.roots ?? [], truth, invalid, tokens });
   return { ...line, reward };
@@ -75,7 +78,7 @@ function anonymisedLine(line: TranscriptLine, others: readonly string[]): Transc
     [line.application, "application"],
     ...others.map((name, at): [string, string] => [name, `other-${at + 1}`]),
   ]);
-  const { transcript } = parseTranscript(line.answer);
+  const transcript = readAnswer(line.answer, idsOf(line.sketch))?.transcript;
   return {
     ...line,
     application: "application",

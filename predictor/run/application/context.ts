@@ -2,6 +2,7 @@ import type { Application } from "@tradewind/core/contract/application.ts";
 import {
   CONTEXT_SCHEMA,
   MOST_CONTEXT_CALLS,
+  MOST_CONTEXT_NODES,
   MOST_CONTEXT_SERVICES,
   MOST_CONTEXT_SIGNALS,
 } from "@tradewind/core/contract/context.ts";
@@ -52,6 +53,8 @@ export function contextOf(parts: ContextParts): ApplicationContext {
     ...(measured !== undefined && { measuredLatencySeconds: measured }),
     policy: plan.policy,
     policyReason: plan.policyReason,
+    ...startOf(plan),
+    ...(plan.room && { quotas: plan.room.quotas }),
     ...(plan.cause && { cause: plan.cause }),
     ...(sketch && { sketchHash: sketchHash(sketch) }),
     services,
@@ -65,6 +68,13 @@ export function contextOf(parts: ContextParts): ApplicationContext {
   };
 }
 
+function startOf({ wishes }: Plan): Pick<ApplicationContext, "startSeconds"> {
+  const startSeconds = wishes.find(({ evidence }) => evidence["startSeconds"] !== undefined)?.evidence[
+    "startSeconds"
+  ];
+  return startSeconds === undefined || startSeconds <= 0 ? {} : { startSeconds };
+}
+
 function servicesOf({ application, plan, sketch, windowSet }: ContextParts): ContextService[] {
   const { namespace } = application;
   const wishes = new Map(plan.wishes.map((wish) => [wish.service, wish]));
@@ -74,7 +84,12 @@ function servicesOf({ application, plan, sketch, windowSet }: ContextParts): Con
   const unusual = new Map(sketch?.services.map((each) => [each.name, unusualOf(each.signals)]));
   const names = new Set([...windows.keys(), ...wishes.keys()]);
   return [...names]
-    .map((name) => serviceOf(name, windows.get(name), wishes.get(name), unusual.get(name) ?? []))
+    .map((name) => {
+      const { optional, priority = application.priority } =
+        application.services.find((each) => each.name === name) ?? {};
+      const own = { priority, ...(optional === true && { optional }) };
+      return { ...serviceOf(name, windows.get(name), wishes.get(name), unusual.get(name) ?? []), ...own };
+    })
     .toSorted(
       (a, b) =>
         b.unusual.length - a.unusual.length ||
@@ -101,7 +116,7 @@ function serviceOf(
   window: Window | undefined,
   wish: Wish | undefined,
   unusual: Unusual,
-): ContextService {
+): Omit<ContextService, "priority"> {
   const [container] = window === undefined ? [] : mainContainers(window);
   const known = {
     replicasReady: window?.replicasReady ?? wish?.observed.replicasReady,
@@ -112,12 +127,25 @@ function serviceOf(
     selfTimeP95Seconds: window?.ownLatency?.p95Seconds,
     responseP95Seconds: window?.responseLatency?.p95Seconds,
     errorRatio: window?.errorRatio,
+    nodes: window && nodesOf(window),
+    podsUnscheduled: window?.podsUnscheduled,
+    revision: window?.revision,
+    newestRevisionShare: window?.newestRevisionShare,
     proposed: wish?.allocation,
     reason: wish?.reason,
     bounds: wish?.bounds,
   };
   const given = Object.fromEntries(Object.entries(known).filter(([, value]) => value !== undefined));
   return { service, ...given, unusual };
+}
+
+function nodesOf(window: Window): ContextService["nodes"] {
+  const nodes = mainContainers(window).flatMap(({ node }) => node ?? []);
+  if (nodes.length === 0) return undefined;
+  return [...Map.groupBy(nodes, (node) => node)]
+    .map(([node, pods]) => ({ node, pods: pods.length }))
+    .toSorted((a, b) => b.pods - a.pods || (a.node < b.node ? -1 : 1))
+    .slice(0, MOST_CONTEXT_NODES);
 }
 
 function callsBetween(

@@ -22,11 +22,13 @@ import { sizesOf, withWindow } from "../../answers/reason/incident-log.ts";
 import type { IncidentState, LoggedWindow } from "../../answers/reason/incident-log.ts";
 import { signsOf } from "../../answers/reason/precedents.ts";
 import type { LastMiss } from "../../answers/reason/words.ts";
+import { messagesOf } from "../../answers/reason/prompt.ts";
 import { SignalHistory } from "../../answers/reason/signal-history.ts";
 import type { Sketch } from "../../answers/reason/sketch.ts";
 import { AccuracyTracker } from "./accuracy-tracker.ts";
 import type { AccuracyEvents } from "./accuracy-tracker.ts";
 import { consult } from "./consulting.ts";
+import type { Told } from "./consulting.ts";
 import { KeptExplanations, sketchOf } from "./kept-explanations.ts";
 
 /** Explanations that can be asked for by time. */
@@ -35,7 +37,11 @@ const MOST_KEPT = 200;
 const NEAR_MS = 300_000;
 /** A model is asked once in this time while an incident goes on, and at its onset. */
 const ASK_EVERY_MS = 60_000;
-/** An answer that comes after so many more windows is of another time. */
+/** Before a peak of the load it is asked once in this time. ms */
+const ASK_AHEAD_MS = 900_000;
+/** A load this many times that of now is a peak. */
+const PEAK_RATIO = 1.5;
+/** An answer that comes after so many more windows is late. */
 const LATE_WINDOWS = 2;
 /** Explaining takes no more than this share of the time. */
 const DUTY = 0.02;
@@ -53,9 +59,13 @@ export interface ExplainingOptions {
   readonly incidents: { readonly restored: IncidentState; readonly keep: (state: IncidentState) => void };
   /** Called with every explanation of a missed objective. */
   readonly onExplained: (explanation: Explanation) => void;
-  /** A language model that is asked too; absent: none. What it says changes nothing but text. */
+  /** A language model that is asked too; absent: none. What it says changes no plan. */
   readonly model?: Pick<ModelConnection, "ask" | "model"> | undefined;
-  /** Called with every answer of a model that came in time. */
+  /** What a model is told besides; absent: nothing. */
+  readonly told?: () => Promise<Told>;
+  /** Highest load that is forecast, requests per second; absent: none is. */
+  readonly peakPerSecond?: () => number | undefined;
+  /** Called with every answer of a model. */
   readonly onOpinion?: (opinion: ModelOpinion) => void;
   readonly onJudged?: AccuracyEvents["onJudged"];
   readonly onExecuted?: AccuracyEvents["onExecuted"];
@@ -74,7 +84,13 @@ export class Explaining {
   readonly #signals = new SignalHistory();
   readonly #accuracy: AccuracyTracker;
   readonly #kept: KeptExplanations;
-  #last: { readonly explained: () => Explained | undefined; made?: Reasoned | undefined } | undefined;
+  #last:
+    | {
+        readonly explained: () => Explained | undefined;
+        readonly models: WhatIf | undefined;
+        made?: Reasoned | undefined;
+      }
+    | undefined;
   /** By the monotonic clock; nothing is explained again before. */
   #notBeforeMs = Number.NEGATIVE_INFINITY;
   #wasMissed = false;
@@ -137,18 +153,24 @@ export class Explaining {
 
   /** Explanations of missed objectives, oldest first. */
   kept(): readonly Explanation[] {
-    return this.#kept.all.map(({ explanation }) => explanation);
+    return this.#kept.all.flatMap(({ explanation }) => (explanation.isMissed ? [explanation] : []));
   }
 
   /** The same with what they were made from and what the model answered, for training and for scores. */
   *transcripts(): Generator<Omit<TranscriptLine, "sketch"> & Pick<Reasoned, "sketch">> {
     for (const kept of this.#kept.all) {
-      const { answer: ofModel, explanation } = kept;
+      const { answer: ofModel, explanation, prompt } = kept;
       const sketch = sketchOf(kept);
       const { application, atMs, sketchHash, transcript } = explanation;
-      const answers = [{ model: BUILT_IN, answer: transcript }];
-      if (ofModel !== undefined) answers.push({ model: explanation.opinion?.model ?? "", answer: ofModel });
-      for (const { answer, model } of answers) {
+      const answers: Pick<TranscriptLine, "answer" | "messages" | "model">[] = [];
+      if (explanation.isMissed) answers.push({ model: BUILT_IN, answer: transcript });
+      if (ofModel !== undefined)
+        answers.push({
+          model: explanation.opinion?.model ?? "",
+          answer: ofModel,
+          ...(prompt && { messages: messagesOf(prompt) }),
+        });
+      for (const { answer, messages, model } of answers) {
         const judged = this.#accuracy.judgementOf(atMs, model);
         const id = sketch.services.find(({ name }) => name === judged?.service)?.id;
         const type =
@@ -157,7 +179,9 @@ export class Explaining {
           judged === undefined || id === undefined || type === undefined
             ? {}
             : { labels: { root: [{ id, type }], source: judged.source } };
-        yield { schema: TRANSCRIPT_SCHEMA, application, atMs, model, sketchHash, sketch, answer, ...labels };
+        const asked = messages === undefined ? {} : { messages };
+        const head = { schema: TRANSCRIPT_SCHEMA, application, atMs, model } as const;
+        yield { ...head, sketchHash, sketch, ...asked, answer, ...labels };
       }
     }
   }
@@ -181,7 +205,7 @@ export class Explaining {
 
   /** The newest explanation while the objective is missed. */
   current(): Explanation | undefined {
-    return this.#wasMissed ? this.#kept.all.at(-1)?.explanation : undefined;
+    return this.#wasMissed ? this.kept().at(-1) : undefined;
   }
 
   /** What plans say of it: undefined where the objective is met, or no cause is named. */
@@ -198,12 +222,13 @@ export class Explaining {
     const severity = outcome.slo?.ratio;
     this.#signals.add(windowSet, severity, application.namespace);
     this.#windows += 1;
-    this.#last = { explained: () => this.#explained(decided) };
+    this.#last = { explained: () => this.#explained(decided), models: outcome.whatIf };
     const isMissed = severity !== undefined && severity > 1;
     const isOnset = isMissed && !this.#wasMissed;
     this.#wasMissed = isMissed;
     const made = isMissed ? this.#explainNow(isOnset, outcome.whatIf) : undefined;
     this.#logIncident(decided, severity, made);
+    if (!isMissed) this.#askAhead(decided);
   }
 
   /** Undefined where it was explained a moment ago. */
@@ -221,6 +246,37 @@ export class Explaining {
       void this.#consult(made, models);
     }
     return made;
+  }
+
+  /** A model is asked before a forecast peak, too, while all is well. */
+  #askAhead({ application, outcome, windowSet }: DecidedWindow): void {
+    const { model, monotonicMs, peakPerSecond } = this.#options;
+    if (model === undefined || monotonicMs() - this.#askedMs < ASK_AHEAD_MS) return;
+    const windows = windowSet.windows.filter(({ namespace }) => namespace === application.namespace);
+    const load = entriesPerSecond(windows, application) ?? Infinity;
+    if (!((peakPerSecond?.() ?? 0) >= PEAK_RATIO * load)) return;
+    this.#askedMs = monotonicMs();
+    void this.#askAbout(outcome.whatIf);
+  }
+
+  /** Whether a language model can be asked. */
+  get hasModel(): boolean {
+    return this.#options.model !== undefined;
+  }
+
+  /**
+   * Asks the model about the last window, whether the objective is missed or not. Never throws.
+   * @returns the explanation with what the model says, where it answered; undefined before the first window
+   */
+  async ask(): Promise<Explanation | undefined> {
+    return this.#askAbout(this.#last?.models);
+  }
+
+  async #askAbout(models: WhatIf | undefined): Promise<Explanation | undefined> {
+    const made = this.#reasoned();
+    if (made === undefined) return undefined;
+    if (!this.#kept.all.some(({ explanation }) => explanation === made.explanation)) this.#kept.add(made);
+    return (await this.#consult(made, models)) ?? made.explanation;
   }
 
   #logIncident(
@@ -251,20 +307,25 @@ export class Explaining {
   }
 
   /** Asks about an explanation that is made. Never throws; nothing waits for it. */
-  async #consult(made: Reasoned, models: WhatIf | undefined): Promise<void> {
-    const { log, model, onOpinion } = this.#options;
-    if (model === undefined) return;
+  async #consult(made: Reasoned, models: WhatIf | undefined): Promise<Explanation | undefined> {
+    const { log, model, monotonicMs, onOpinion, told } = this.#options;
+    if (model === undefined) return undefined;
     const askedAt = this.#windows;
+    const askedMs = monotonicMs();
     try {
-      const consulted = await consult(model, made, models, () => this.#windows - askedAt > LATE_WINDOWS);
-      if (consulted === undefined) return;
-      const { answer, opinion } = consulted;
+      const consulted = await consult(model, made, models, told && (await told()));
+      if (consulted === undefined) return undefined;
+      const { answer, opinion: checked, prompt } = consulted;
+      const isLate = this.#windows - askedAt > LATE_WINDOWS;
+      const opinion = isLate ? { ...checked, lateSeconds: (monotonicMs() - askedMs) / 1e3 } : checked;
       onOpinion?.(opinion);
       const explanation = { ...made.explanation, opinion };
-      this.#kept.replace(made.explanation, { explanation, answer });
+      this.#kept.replace(made.explanation, { explanation, answer, prompt });
       if (this.#last?.made === made) this.#last.made = { sketch: made.sketch, explanation };
+      return explanation;
     } catch (error) {
       log.error({ problem: describeError(error) }, "the model's answer was not checked");
+      return undefined;
     }
   }
 

@@ -1,12 +1,14 @@
 import { gunzipSync, gzipSync } from "node:zlib";
 import type { Explanation } from "@tradewind/core/contract/explanation.ts";
+import type { Prompt } from "../../answers/reason/prompt.ts";
 import type { Reasoned } from "../../answers/reason/explain.ts";
 import type { Sketch } from "../../answers/reason/sketch.ts";
 
-/** An explanation with what a model answered, word for word; absent: none was asked, or none answered in time. */
+/** An explanation with what a model was asked and answered, word for word; absent: none was asked, or none answered. */
 interface Answered {
   readonly explanation: Explanation;
   readonly answer?: string;
+  readonly prompt?: Prompt;
 }
 
 interface Kept extends Answered {

@@ -321,6 +321,14 @@ export class PlannedApplication {
       patterns: () => this.patterns.patterns(),
       incidents,
       model: reasoner,
+      told: async () => ({
+        context: this.context(),
+        sensitivities: (await this.sensitivities.list())?.services,
+      }),
+      peakPerSecond: () => {
+        const points = this.forecasts.latest()?.points ?? [];
+        return points.length === 0 ? undefined : Math.max(...points.map(({ middle }) => middle));
+      },
       onOpinion: (opinion) => metrics.answered(opinion),
       onJudged: (judgement) => metrics.judged(judgement),
       onExecuted: (agreed) => metrics.executed(agreed),

@@ -88,6 +88,7 @@ export const PredictorOptions = z.strictObject({
       keyFile: z.string().min(1).optional(),
       caFile: z.string().min(1).optional(),
       requestsPerDay: z.number().int().min(1).max(100_000),
+      timeoutSeconds: z.number().min(1).max(1_800).default(120),
     })
     .optional(),
   windowSeconds: z.number().min(0.5).max(3_600).default(15),

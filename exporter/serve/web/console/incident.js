@@ -165,7 +165,11 @@ function Explained({ explanation }) {
     opinion !== undefined &&
       h(
         Card,
-        { title: `What the model ${opinion.model} says` },
+        {
+          title: `What the model ${opinion.model} says${
+            opinion.lateSeconds === undefined ? "" : ` (${Math.round(opinion.lateSeconds)} s late)`
+          }`,
+        },
         h("p", null, opinion.words),
         h("p", { class: "soft small" }, "Text only: its claims were checked, and nothing acts on it."),
       ),
@@ -213,7 +217,9 @@ const wordsOf = ({ from, resource, service, to }) =>
     ? `${service}: replicas ${from} → ${to}`
     : resource === "cpu"
       ? `${service}: CPU of each ${+from.toPrecision(3)} → ${+to.toPrecision(3)} cores`
-      : `${service}: self time back from ${ms(from)} to ${ms(to)}`;
+      : resource === "memory"
+        ? `${service}: memory of each ${Math.round(from / 2 ** 20)} → ${Math.round(to / 2 ** 20)} MiB`
+        : `${service}: self time back from ${ms(from)} to ${ms(to)}`;
 
 /** @param {CheckedCounterfactual} each */
 const predictedOf = ({ tailAfterSeconds, tailBeforeSeconds }) =>

@@ -15,6 +15,8 @@ export interface ExpectedEffect {
   readonly tailAfterSeconds: number;
 }
 
+const SIZE_OF = { cpu: "cpuCores", memory: "memoryBytes", replicas: "replicas" } as const;
+
 /** Where the size of a container cannot be changed, a step is this share of its CPU. */
 const STEP_SHARE = 0.25;
 
@@ -103,12 +105,12 @@ export class WhatIf {
     return isModelled ? this.#cost.sizeOf(number) : undefined;
   }
 
-  /** The same for a number of replicas, or of cores of each container. */
-  sized(service: string, resource: SizeStep["resource"], amount: number): ExpectedEffect | undefined {
+  /** The same for a number of replicas, or of cores or bytes of each container. */
+  sized(service: string, resource: keyof typeof SIZE_OF, amount: number): ExpectedEffect | undefined {
     const size = this.sizeOf(service);
     if (size === undefined || !(amount > 0) || (resource === "replicas" && amount < 1)) return undefined;
     const number = this.#numberOf(service);
-    const property = resource === "replicas" ? resource : "cpuCores";
+    const property = SIZE_OF[resource];
     const tailBeforeSeconds = this.tailSeconds;
     this.#cost.set(number, { ...size, [property]: amount });
     const tailAfterSeconds = this.tailSeconds;

@@ -24,6 +24,7 @@ interface Asked {
   readonly body: {
     readonly model: string;
     readonly messages: { readonly role: string; readonly content: string }[];
+    readonly response_format?: { readonly type: string };
   };
 }
 
@@ -54,11 +55,11 @@ async function stub(
       model: "small",
       keyFile,
       requestsPerDay: extra.requestsPerDay ?? 100,
+      timeoutSeconds: 0.5,
     },
     {
       registry,
       monotonicMs: () => clock.ms,
-      timeoutSeconds: 0.5,
       settings: {
         retryDelays: { firstMs: 1, maxMs: 1 },
         rng: () => 0,
@@ -131,6 +132,19 @@ describe("the connection to a language model", () => {
     expect(await model.ask(PROMPT)).toBe("<think>words");
     expect(asked).toHaveLength(2);
     expect(await results()).toEqual({ answered: 1 });
+  });
+
+  it("asks for an answer by its schema, and never again where that is refused", async () => {
+    const { asked, model, results } = await stub((response, count) => {
+      if (count === 1) response.writeHead(400).end('{"error":"response_format is not known"}');
+      else ok(response);
+    });
+    expect(await model.ask(PROMPT)).toBe("<think>words");
+    await model.ask({ ...PROMPT, earlier: { answer: "[]", objection: "Once more." } });
+    const formats = asked.map(({ body }) => body.response_format?.type);
+    expect(formats).toEqual(["json_schema", undefined, undefined]);
+    expect(asked[2]!.body.messages.map(({ role }) => role)).toEqual(["system", "user", "assistant", "user"]);
+    expect(await results()).toEqual({ answered: 2 });
   });
 
   it("leaves a server alone that failed four times in a row", async () => {

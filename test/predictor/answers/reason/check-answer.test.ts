@@ -11,6 +11,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { chain, queueing, service } from "../../decide/priced.ts";
 import { hostileAnswers } from "./hostile-answers.ts";
+import { WRITTEN } from "./written-answers.ts";
 
 const SKETCH: Sketch = {
   schema: SKETCH_SCHEMA,
@@ -93,6 +94,39 @@ describe("an answer of a model", () => {
   });
 });
 
+describe("a right answer", () => {
+  it.each(WRITTEN)("is read with cause and change where it is written $name", ({ answer }) => {
+    const { causes, counterfactuals } = ModelOpinion.parse(checkAnswer(answer, context()));
+    expect(causes).toEqual([{ service: "only", type: "C" }]);
+    expect(counterfactuals).toMatchObject([{ service: "only", resource: "replicas", from: 2, to: 3 }]);
+  });
+
+  it("may ask for memory, whose effect only the models say", () => {
+    const [change] = HONEST.counterfactuals;
+    const answer = renderTranscript({
+      ...HONEST,
+      counterfactuals: [{ ...change!, resource: "memory", from: 1e8, to: 2e8 }],
+    });
+    const size = { replicas: 2, cpuCores: 1, memoryBytes: 1e8 };
+    const effect = { from: 1e8, to: 2e8, tailBeforeSeconds: 0.075, tailAfterSeconds: 0.05 };
+    const known = { sizeOf: () => size, sized: () => effect };
+    expect(checkAnswer(answer, context({ models: known })).counterfactuals).toMatchObject([
+      { service: "only", resource: "memory", to: 2e8, outcome: "better" },
+    ]);
+    const blind = { sizeOf: () => size, sized: () => ({ ...effect, tailAfterSeconds: 0.075 }) };
+    expect(checkAnswer(answer, context({ models: blind })).verdicts).toMatchObject({ "no-model": 1 });
+  });
+
+  it("keeps what is whole where another list is missing or is no list", () => {
+    const answer = renderTranscript(HONEST);
+    const torn = answer.replace(/<Counterfactual>[^]*<\/Counterfactual>/, "");
+    expect(checkAnswer(torn, context())).toMatchObject({
+      causes: [{ service: "only" }],
+      verdicts: { kept: 1, format: 1 },
+    });
+  });
+});
+
 describe("a hostile model", () => {
   const all = hostileAnswers(HONEST);
 
@@ -103,10 +137,13 @@ describe("a hostile model", () => {
 
   it.each(all)("with $name gets $verdict", ({ answer, verdict }) => {
     const opinion = ModelOpinion.parse(checkAnswer(answer, context()));
-    expect(opinion.verdicts[verdict]).toBeGreaterThanOrEqual(1);
-    // Only what the models themselves expect is ever shown as a change.
-    for (const each of opinion.counterfactuals)
+    if (verdict !== undefined) expect(opinion.verdicts[verdict]).toBeGreaterThanOrEqual(1);
+    // Only what is true and what the models themselves expect is ever shown, and within one step.
+    for (const each of opinion.causes) expect(each).toEqual({ service: "only", type: "C" });
+    for (const each of opinion.counterfactuals) {
       expect(each.tailAfterSeconds).toBe(models().sized(each.service, "replicas", each.to)!.tailAfterSeconds);
+      expect(each.to).toBe(3);
+    }
     expect(opinion.words).not.toMatch(/\p{C}/u);
   });
 

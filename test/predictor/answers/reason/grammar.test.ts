@@ -88,7 +88,7 @@ describe("the four tagged stages", () => {
     ["a confidence above 1", text.replace('"confidence":0.8', '"confidence":80'), 1],
     ["an unknown type", text.replace('"type":"C"', '"type":"Q"'), 1],
     ["an unknown field", text.replace('"id":3', '"execute":"rm","id":3'), 1],
-    ["a change to a million cores more", text.replace('"to":0.9', '"to":1e9'), 1],
+    ["a change to more than there can be", text.replace('"to":0.9', '"to":1e16'), 1],
     ["nothing", "", 16],
   ])("are refused whole with %s", (_name, answer, invalid) => {
     const parsed = parseTranscript(answer);

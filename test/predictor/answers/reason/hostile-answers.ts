@@ -11,11 +11,11 @@ type Code =
   | "no-model"
   | "unsafe";
 
-/** An answer of a lying, confused or hostile model, and the verdict that it must get. */
+/** An answer of a lying, confused or hostile model, and the verdict that it must get; undefined: it may be read. */
 export interface HostileAnswer {
   readonly name: string;
   readonly answer: string;
-  readonly verdict: Code;
+  readonly verdict: Code | undefined;
 }
 
 const TAGS = ["think", "Fault", "Counterfactual", "root"] as const;
@@ -57,7 +57,7 @@ export function hostileAnswers(honest: Transcript): HostileAnswer[] {
 /** Texts that are no four stages. */
 function* broken(honest: Transcript): Generator<HostileAnswer> {
   const text = renderTranscript(honest);
-  const bad = (name: string, answer: string): HostileAnswer => ({ name, answer, verdict: "format" });
+  const bad = (name: string, answer: string): HostileAnswer => ({ name, answer, verdict: undefined });
   for (const tag of TAGS) {
     yield bad(`without <${tag}>`, text.replace(`<${tag}>`, ""));
     yield bad(`without </${tag}>`, text.replace(`</${tag}>`, ""));
@@ -88,7 +88,7 @@ function* misfit(honest: Transcript): Generator<HostileAnswer> {
       ...honest,
       counterfactuals: honest.counterfactuals.map((each) => ({ ...each, ...part })),
     });
-  const bad = (name: string, answer: string): HostileAnswer => ({ name, answer, verdict: "format" });
+  const bad = (name: string, answer: string): HostileAnswer => ({ name, answer, verdict: undefined });
   for (const confidence of [-1, 1.01, 87, 1e308, "0.9", null])
     yield bad(`confidence ${shown(confidence)}`, fault({ confidence }));
   for (const type of ["", "c", "Q", "CPU", "C ", 7, null]) yield bad(`type ${shown(type)}`, fault({ type }));

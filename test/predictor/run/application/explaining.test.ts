@@ -9,6 +9,7 @@ import type { DecidedWindow, ExplainingOptions } from "@tradewind/predictor/run/
 import type { DecidedPlan } from "@tradewind/predictor/decide/inputs.ts";
 import { emptyIncidents } from "@tradewind/predictor/answers/reason/incident-log.ts";
 import type { IncidentState } from "@tradewind/predictor/answers/reason/incident-log.ts";
+import type { Prompt } from "@tradewind/predictor/answers/reason/prompt.ts";
 import { describe, expect, it } from "vitest";
 import { waitUntil } from "../../../wait-until.ts";
 
@@ -57,7 +58,11 @@ function decided(at: number, seconds: number): DecidedWindow {
 }
 
 /** After twelve windows of 50 ms and one of 500 ms. */
-function explaining(model?: ExplainingOptions["model"], maxKeptBytes = 1e6) {
+function explaining(
+  model?: ExplainingOptions["model"],
+  maxKeptBytes = 1e6,
+  peakPerSecond?: () => number | undefined,
+) {
   const made: Explanation[] = [];
   const kept: IncidentState[] = [];
   const clock = { ms: 0 };
@@ -68,6 +73,7 @@ function explaining(model?: ExplainingOptions["model"], maxKeptBytes = 1e6) {
     incidents: { restored: emptyIncidents("default", "default"), keep: (state) => kept.push(state) },
     onExplained: (explanation) => made.push(explanation),
     model,
+    ...(peakPerSecond && { peakPerSecond }),
   });
   for (let at = 0; at < 12; at += 1) one.window(decided(at, 0.05));
   one.window(decided(12, 0.5));
@@ -147,14 +153,61 @@ describe("explaining", () => {
     expect(one.cause()).toEqual(explaining().one.cause());
   });
 
-  it("drops an answer that comes more than two windows late", async () => {
+  it("keeps an answer that comes more than two windows late with its incident, and says how late it is", async () => {
     const late = Promise.withResolvers<string>();
-    const { one } = explaining({ model: "stub", ask: async () => late.promise });
+    let isAsked = false;
+    const ask = async (): Promise<string | undefined> => {
+      if (isAsked) return undefined;
+      isAsked = true;
+      return late.promise;
+    };
+    const { clock, one } = explaining({ model: "stub", ask });
     for (let at = 13; at < 16; at += 1) one.window(decided(at, 0.5));
+    clock.ms += 240_000;
     late.resolve(TRUE_ANSWER);
-    await late.promise;
-    await new Promise((resolve) => setImmediate(resolve));
-    expect(one.kept().every(({ opinion }) => opinion === undefined)).toBe(true);
+    await waitUntil(() => one.kept()[0]!.opinion !== undefined);
+    expect(one.kept()[0]!.opinion).toMatchObject({ causes: [{ service: "web" }], lateSeconds: 240 });
+    expect(one.latest()!.opinion).toBeUndefined();
+  });
+
+  it("asks a model once more with what was refused, and keeps both messages of the better answer", async () => {
+    const prompts: Prompt[] = [];
+    const answers = [TRUE_ANSWER.replace('"root"', "").replaceAll('"selfTimeP95"', '"cpu"'), TRUE_ANSWER];
+    const ask = async (prompt: Prompt): Promise<string | undefined> => {
+      prompts.push(prompt);
+      return answers[prompts.length - 1];
+    };
+    const { one } = explaining({ model: "stub", ask });
+    await waitUntil(() => one.latest()?.opinion !== undefined);
+    expect(one.latest()!.opinion!.causes).toEqual([{ service: "web", type: "X" }]);
+    expect(prompts).toHaveLength(2);
+    expect(prompts[1]!.earlier!.objection).toContain("cites a signal that the state does not have");
+    const line = [...one.transcripts()].find(({ model }) => model === "stub")!;
+    expect(line.answer).toBe(TRUE_ANSWER);
+    expect(line.messages!.map(({ role }) => role)).toEqual(["system", "user", "assistant", "user"]);
+    expect(line.messages![1]!.content).toContain('"web"');
+  });
+
+  it("asks a model before a forecast peak while all is well, once in a quarter of an hour", () => {
+    let asked = 0;
+    const ask = async (): Promise<undefined> => void (asked += 1);
+    const { clock, one } = explaining({ model: "stub", ask }, 1e6, () => 45);
+    for (let at = 13; at < 73; at += 1) {
+      clock.ms += 15_000;
+      one.window(decided(at, 0.05));
+    }
+    // In the first window, at the onset, and a quarter of an hour after that.
+    expect(asked).toBe(3);
+  });
+
+  it("answers what a person asks in calm, and names no incident by it", async () => {
+    const { one } = explaining({ model: "stub", ask: async () => TRUE_ANSWER.replaceAll("0.5", "0.05") });
+    await waitUntil(() => one.latest()?.opinion !== undefined);
+    const missed = one.kept().length;
+    one.window(decided(13, 0.05));
+    expect(await one.ask()).toMatchObject({ isMissed: false, opinion: { model: "stub" } });
+    expect(one.kept()).toHaveLength(missed);
+    expect([...one.transcripts()].map(({ model }) => model)).toEqual(["built-in", "stub", "stub"]);
   });
 
   it("asks a model at the onset, and once a minute while the incident goes on", () => {
