@@ -61,4 +61,5 @@ function spanNames(path: string): string[] {
   return path.startsWith("/grpc.") ? [path, path.slice(1)] : [path, `GET ${path}`, `HEAD ${path}`];
 }
 
-const HEALTH_NAMES: ReadonlySet<string> = new Set(HEALTH_PATHS.flatMap(spanNames));
+/** Names of spans of those who ask for health and metrics. */
+export const HEALTH_NAMES: ReadonlySet<string> = new Set(HEALTH_PATHS.flatMap(spanNames));

@@ -229,6 +229,16 @@ export const METRICS: readonly RequestCase[] = [
   },
   { name: "span-metrics", setting, make: measured(SPAN_METRICS) },
   {
+    name: "span-metrics-with-health-checks",
+    setting,
+    make: withHealthChecks(SPAN_METRICS, { span_name: "GET /readyz" }),
+  },
+  {
+    name: "semconv-with-health-checks",
+    setting,
+    make: withHealthChecks(SEMCONV, { http_route: "/livez" }),
+  },
+  {
     name: "span-metrics-without-suffixes",
     setting,
     make: measured({
@@ -276,6 +286,17 @@ export const METRICS: readonly RequestCase[] = [
     },
   },
 ];
+
+/** Three checks a second beside the requests of each service. */
+function withHealthChecks(family: Family, path: Readonly<Record<string, string>>): (world: World) => void {
+  return (world) => {
+    measured(family)(world);
+    for (const service of services) {
+      const labels = { ...family.served(service), ...path };
+      scrape(world, { ...family, labels, perSecond: 3, seconds: 0.001 });
+    }
+  };
+}
 
 /** What two series tell of together is true once. */
 function halved({ truth }: World): void {

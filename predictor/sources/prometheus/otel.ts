@@ -1,7 +1,8 @@
+import { HEALTH_NAMES } from "../../window/probes.ts";
 import type { Labels } from "./api.ts";
 import { knownService, latencyQuery, partQuery } from "./mapping.ts";
 import type { HistogramForm, MappingCandidate, RedMapping, ServiceKey } from "./mapping.ts";
-import { oneOf } from "./promql.ts";
+import { noneOf, oneOf } from "./promql.ts";
 import type { Matcher } from "./promql.ts";
 import type { RateQuery } from "./rates.ts";
 
@@ -59,7 +60,7 @@ const kinds = (...names: readonly string[]): Matcher =>
  */
 export function otel(namespaces: readonly string[]): MappingCandidate[] {
   const inside: Matcher[] = namespaces.length === 0 ? [] : [oneOf("k8s_namespace_name", namespaces)];
-  const served = { matchers: [kinds("SERVER", "CONSUMER"), ...inside], by: SERVICE };
+  const served = { matchers: [kinds("SERVER", "CONSUMER"), NO_PROBES, ...inside], by: SERVICE };
   const waiting = { matchers: [kinds("CLIENT"), ...inside], by: SERVICE };
   return GENERATIONS.map(({ calls, latency, unitSeconds }) => {
     const mapping = (form: HistogramForm): RedMapping => ({
@@ -74,6 +75,8 @@ export function otel(namespaces: readonly string[]): MappingCandidate[] {
     return { requestsMetric: calls, latencyMetric: latency, unitSeconds, mapping };
   });
 }
+
+const NO_PROBES = noneOf("span_name", [...HEALTH_NAMES]);
 
 const graph = (metric: string): RateQuery => ({
   kind: "counter",

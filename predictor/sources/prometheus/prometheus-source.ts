@@ -21,6 +21,7 @@ import { RateReader, SCRAPES_PER_WINDOW } from "./rates.ts";
 import type { CounterQuery, RateSettings, SampledSeries } from "./rates.ts";
 import { readRed } from "./red.ts";
 import { cpuCounters, readResources, resourceView } from "./resources.ts";
+import { ScrapedPods } from "./scraped-pods.ts";
 import { copiesRemark, mixedRemark, mixedWords, NOTHING_FOUND, placesRemark, surveyOf } from "./survey.ts";
 import type { Remark, Survey } from "./survey.ts";
 import { windowsOf } from "./windows.ts";
@@ -65,6 +66,7 @@ export class PrometheusSource implements WindowSource, ResourceSource {
   private resourcesSurveyedAtMs = Number.NEGATIVE_INFINITY;
   /** Services whose rate was known lately, and the end of the last window in which it was. */
   private readonly toldMs = new Map<string, number>();
+  private readonly scraped = new ScrapedPods();
   private detected: { readonly what: Detected; readonly atMs: number } | undefined;
 
   constructor(options: PrometheusOptions, context: PrometheusContext, settings: ClientSettings = {}) {
@@ -171,6 +173,8 @@ export class PrometheusSource implements WindowSource, ResourceSource {
     const kind = { identifying: requests.by };
     this.survey = surveyOf(counters, kind, this.survey, Object.keys(this.options.matchers));
     this.refuseSeveralPlaces(this.survey);
+    this.scraped.note(counters);
+    this.scraped.forget(windowEndMs(grid, 0));
     return { query: requests, series };
   }
 
@@ -250,6 +254,15 @@ export class PrometheusSource implements WindowSource, ResourceSource {
       if (requestsPerSecond === undefined) continue;
       this.toldMs.set(service, endMs);
       words.delete(service);
+    }
+    const silenceMs = Math.max(endMs - startMs, 2 * this.scrapeIntervalMs);
+    for (const window of set.windows) {
+      const pod = this.scraped.silentPod(window, silenceMs);
+      if (pod === undefined || words.has(window.service)) continue;
+      words.set(
+        window.service,
+        `${this.name}: no sample of ${metric} of pod ${pod} came, which works as before`,
+      );
     }
     for (const [service, missing] of words) {
       const { namespace } = this.context;

@@ -1,7 +1,8 @@
+import { HEALTH_PATHS } from "../../window/user-agent.ts";
 import type { Labels } from "./api.ts";
 import { failedStatus, knownService, latencyQuery, partQuery } from "./mapping.ts";
 import type { HistogramForm, MappingCandidate, RedMapping, ServiceKey } from "./mapping.ts";
-import { oneOf } from "./promql.ts";
+import { noneOf, oneOf } from "./promql.ts";
 import type { Matcher } from "./promql.ts";
 
 /**
@@ -21,6 +22,7 @@ function spellings(name: string, unit: string): string[] {
   return [`${plain}_${unit}`, plain, name, `${name}_${unit}`];
 }
 
+const GRPC_HEALTH = "grpc.health.v1.Health";
 const SERVICE = ["service_name", "exported_job", "job", "k8s_namespace_name"];
 const STATUS = [
   "http_response_status_code",
@@ -54,7 +56,9 @@ const failed = (labels: Labels): boolean =>
 /** HTTP or RPC servers by their own metrics; the time in their clients' is time spent waiting for others. */
 export function semconv(namespaces: readonly string[]): MappingCandidate[] {
   const matchers: Matcher[] = namespaces.length === 0 ? [] : [oneOf("k8s_namespace_name", namespaces)];
-  const served = { matchers, by: SERVICE };
+  const asked = [...matchers, noneOf("http_route", HEALTH_PATHS), noneOf("rpc_service", [GRPC_HEALTH])];
+  const served = { matchers: asked, by: SERVICE };
+  const all = { matchers, by: SERVICE };
   const called = { matchers, by: [...SERVICE, "server_address"] };
   return HISTOGRAMS.flatMap(({ name, unit }) =>
     spellings(name, unit).map((metric): MappingCandidate => {
@@ -62,7 +66,7 @@ export function semconv(namespaces: readonly string[]): MappingCandidate[] {
       const unitSeconds = unit === "seconds" ? 1 : 0.001;
       const mapping = (form: HistogramForm): RedMapping => ({
         name: "semconv",
-        requests: partQuery("count", metric, form, { matchers, by: [...SERVICE, ...STATUS] }),
+        requests: partQuery("count", metric, form, { ...served, by: [...SERVICE, ...STATUS] }),
         latency: latencyQuery(metric, form, served),
         service: owner,
         failed,
@@ -73,7 +77,7 @@ export function semconv(namespaces: readonly string[]): MappingCandidate[] {
           caller: owner,
           callee,
         },
-        waiting: { sum: partQuery("sum", client, form, served), unitSeconds },
+        waiting: { sum: partQuery("sum", client, form, all), unitSeconds },
       });
       return { latencyMetric: metric, unitSeconds, mapping };
     }),

@@ -7,6 +7,7 @@ import { windowsOf } from "../../prometheus/windows.ts";
 import type { Interval } from "../../../window/interval.ts";
 import { NO_RESOURCES } from "../../../window/resources.ts";
 import type { SpanResource } from "../../../window/span.ts";
+import { HEALTH_PATHS } from "../../../window/user-agent.ts";
 import { DistributionSum, growth, together } from "./distribution.ts";
 import type { Distribution } from "./distribution.ts";
 import type { DurationPoint } from "./durations.ts";
@@ -251,7 +252,7 @@ function isProbe(
   probes: ReadonlyMap<string, readonly string[]>,
 ): boolean {
   if (role === "called" || route === undefined || route === "/") return false;
-  return probes.get(resource.service)?.includes(route) === true;
+  return HEALTH_PATHS.includes(route) || probes.get(resource.service)?.includes(route) === true;
 }
 
 /** Many points have one resource. */

@@ -439,6 +439,23 @@ it.each([
   },
 );
 
+it("health checks are left out of the conventions' histograms and of span metrics", async () => {
+  const semconv = { name: "http_server_request_duration_seconds", unit: 1 };
+  const of = { job: "shop/front", http_response_status_code: "200" };
+  fake.series = [
+    ...histogram(semconv, { ...of, http_route: "/" }, [4, 0.2]),
+    ...histogram(semconv, { ...of, http_route: "/healthz" }, [2, 0.002]),
+    ...histogram(semconv, { ...of }, [1, 0.2]),
+  ];
+  await expectTraffic({ front: [5, 0.2] });
+  const latency = { name: "traces_span_metrics_duration_milliseconds", unit: 0.001 };
+  const spans = (name: string, traffic: readonly [number, number]) =>
+    spanMetrics("traces_span_metrics_calls_total", latency, { front: traffic }, { span_name: name });
+  fake.series = [...spans("GET /", [4, 0.2]), ...spans("GET /healthz", [2, 0.002])];
+  source = open();
+  await expectTraffic({ front: [4, 0.2] });
+});
+
 describe("samples that come less often than windows", () => {
   it("give a rate in every window, measured over the real time between them, and the doctor says so", async () => {
     fake.series = shop({}, { everySeconds: 60, offsetSeconds: 20 });
@@ -461,6 +478,30 @@ describe("samples that come less often than windows", () => {
       expect(front).not.toHaveProperty("requestsPerSecond");
       expect(front?.missing).toMatch(/no sample of istio_requests_total of 'front'/);
     }
+  });
+
+  it.each([
+    { what: "works as before, by its name", cores: 0.4, missing: /pod front-2 came, which works as before/ },
+    { what: "does nothing any more, not at all", cores: 0.01, missing: /^$/ },
+  ])("are missed of one of two pods that $what", async ({ cores, missing }) => {
+    const container = (podName: string, cpuUsageCores: number) => ({
+      id: podName,
+      node: "node-1",
+      podName,
+      cpuUsageCores,
+    });
+    const containers = [container("front-1", 0.4), container("front-2", cores)];
+    const view = { services: new Map([["front", { namespace: "shop", containers }]]) };
+    const at = async (endMs: number): Promise<Window | undefined> =>
+      (await source.windows({ startMs: endMs - WINDOW_MS, endMs }, view)).windows.find(
+        ({ service }) => service === "front",
+      );
+    fake.series = [
+      ...istio("front", [10, 0.2], { pod: "front-1" }),
+      ...istio("front", [10, 0.2], { pod: "front-2" }, { stopSeconds: 60 }),
+    ];
+    expect((await at(END_MS - 60_000))?.missing).toBeUndefined();
+    expect((await at(END_MS))?.missing ?? "").toMatch(missing);
   });
 
   it("are no longer missed of a service that has been gone for ten minutes", async () => {

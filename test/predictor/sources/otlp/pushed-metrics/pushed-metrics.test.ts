@@ -247,7 +247,7 @@ describe("PushedMetrics", () => {
   });
 
   it.each([
-    { route: "/healthz", attributes: { "http.route": "/healthz" }, rate: undefined },
+    { route: "/up", attributes: { "http.route": "/up" }, rate: undefined },
     {
       route: "/grpc.health.v1.Health/Check",
       attributes: { "rpc.service": "grpc.health.v1.Health", "rpc.method": "Check" },
@@ -278,6 +278,26 @@ describe("PushedMetrics", () => {
       expect(rateAt(metrics, START_MS)).toBe(rate);
     },
   );
+
+  it("leaves out the usual paths of health and metrics, whoever declares them", () => {
+    const metrics = new PushedMetrics();
+    const points = ["/livez", "/"].map((route) => ({
+      startMs: START_MS,
+      endMs: START_MS + 15_000,
+      count: 15,
+      sum: 3,
+      attributes: { "http.route": route },
+      explicit: { bounds: [1], counts: [15, 0] },
+    }));
+    const wire: WireMetric = {
+      name: "http.server.request.duration",
+      unit: "s",
+      temporality: "delta",
+      points,
+    };
+    metrics.add(pointsOf([wire], CART), START_MS + 15_000, new Map());
+    expect(rateAt(metrics, START_MS)).toBe(1);
+  });
 
   it("adds processes up that name no pod, told apart by when they began", () => {
     const metrics = new PushedMetrics();
