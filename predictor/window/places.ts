@@ -12,7 +12,7 @@ interface Place {
   seenMs: number;
 }
 
-/** Values of an attribute by which clusters, or environments, are told apart: which of them is the application's. */
+/** Values of an attribute by which clusters, environments and the like are told apart: which of them is the application's. */
 export class Places {
   private readonly places = new Map<string, Place>();
   private readonly own: string | undefined;
@@ -32,8 +32,9 @@ export class Places {
   /**
    * Notes that spans of a service name the place. @returns whether it is another one than the application's
    * @param pods those of its pods that are the application's
+   * @param ofService only what the same service named before counts: others may be called differently
    */
-  isOther(value: string, service: string, pods: readonly string[]): boolean {
+  isOther(value: string, service: string, pods: readonly string[], ofService = false): boolean {
     if (this.own !== undefined) return value !== this.own;
     let place = this.places.get(value);
     if (place === undefined && this.places.size < MOST_VALUES) {
@@ -45,7 +46,10 @@ export class Places {
       if (place.services.size < MOST_SERVICES) place.services.add(service);
       for (const pod of pods) if (place.pods.size < MOST_PODS) place.pods.add(pod);
     }
-    return place?.pods.size !== 0 ? false : [...this.places.values()].some((other) => other.pods.size > 0);
+    if (place?.pods.size !== 0) return false;
+    return [...this.places.values()].some(
+      (other) => other.pods.size > 0 && (!ofService || other.services.has(service)),
+    );
   }
 
   /** Places of which one service sends, where the pods do not tell which is the application's. */

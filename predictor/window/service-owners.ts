@@ -10,6 +10,8 @@ const RETRY_MS = 1_000;
 
 /** In the place of a service. */
 const SHARED = "";
+/** Among pods: `service.namespace` is that of the application, whose pod made the spans. */
+const OWN_NAMESPACE = "";
 
 export interface OwnersOptions {
   readonly namespace: string;
@@ -47,6 +49,8 @@ export class ServiceOwners {
   private readonly processes = new Map<string, string>();
   private readonly clusters: Places;
   private readonly environments: Places;
+  private readonly regions = new Places(undefined);
+  private readonly groups = new Places(undefined);
   private readMs = -Infinity;
 
   constructor(options: OwnersOptions) {
@@ -61,6 +65,8 @@ export class ServiceOwners {
     this.readMs = nowMs;
     this.clusters.refresh(nowMs);
     this.environments.refresh(nowMs);
+    this.regions.refresh(nowMs);
+    this.groups.refresh(nowMs);
     this.known = new Set(known());
     this.pods = new Map(pods());
   }
@@ -91,11 +97,21 @@ export class ServiceOwners {
 
   /** What cannot be told apart for lack of a setting, in words. */
   doubts(): readonly string[] {
-    return (["cluster", "environment"] as const).flatMap((kind) => {
-      const names = this[`${kind}s`].doubtful().join(" and ");
-      return names === ""
+    const { clusters, environments, groups, options, regions } = this;
+    const isCertain = options.cluster !== undefined || options.environment !== undefined;
+    const kinds = [
+      ["clusters", clusters, "set sources.otlp.cluster to the one of this application"],
+      ["environments", environments, "set sources.otlp.environment to the one of this application"],
+      ...(isCertain
         ? []
-        : [`spans come from the ${kind}s ${names}: set sources.otlp.${kind} to the one of this application`];
+        : ([
+            ["regions", regions, "let their resources say k8s.cluster.name, and set sources.otlp.cluster"],
+            ["service namespaces", groups, "let their resources say k8s.namespace.name"],
+          ] as const)),
+    ] as const;
+    return kinds.flatMap(([kind, places, remedy]) => {
+      const names = places.doubtful().join(" and ");
+      return names === "" ? [] : [`spans of one service come from the ${kind} ${names}: ${remedy}`];
     });
   }
 
@@ -131,11 +147,15 @@ export class ServiceOwners {
   }
 
   private isElsewhere(resource: SpanResource): boolean {
-    const { cluster, environment, host, instance, service } = resource;
-    if (cluster === undefined && environment === undefined) return false;
+    const { cluster, environment, group, host, instance, namespace, region, service } = resource;
+    if ((cluster ?? environment ?? region ?? group) === undefined) return false;
     const named = [instance ?? "", host ?? ""].filter((name) => this.pods.has(name));
     if (cluster !== undefined && this.clusters.isOther(cluster, service, named)) return true;
-    return environment !== undefined && this.environments.isOther(environment, service, named);
+    if (environment !== undefined && this.environments.isOther(environment, service, named)) return true;
+    if (region !== undefined && this.regions.isOther(region, service, named)) return true;
+    if (group === undefined || namespace !== undefined) return false;
+    const own = group === this.options.namespace ? [...named, OWN_NAMESPACE] : named;
+    return this.groups.isOther(group, service, own, true);
   }
 }
 

@@ -43,6 +43,10 @@ export interface SpanResource {
   namespace?: string | undefined;
   /** `k8s.cluster.name`; absent when the sender did not say. */
   cluster?: string | undefined;
+  /** `cloud.region`; absent when the sender did not say. */
+  region?: string | undefined;
+  /** `service.namespace`, which many write the namespace of Kubernetes into; absent when the sender did not say. */
+  group?: string | undefined;
   /** `deployment.environment.name`, before it `deployment.environment`; absent when the sender did not say. */
   environment?: string | undefined;
 }

@@ -44,14 +44,21 @@ class Appender {
     }
     const { last } = this;
     const { resource } = record;
-    const isSame =
-      last?.service === resource.service &&
-      last.instance === resource.instance &&
-      last.namespace === resource.namespace;
+    const isSame = last !== undefined && isSameResource(last, resource);
     this.last = isSame ? last : resource;
     this.batch.add({ ...record, resource: this.last ?? resource });
   }
 }
+
+const isSameResource = (a: SpanResource, b: SpanResource): boolean =>
+  a.service === b.service &&
+  a.instance === b.instance &&
+  a.host === b.host &&
+  a.namespace === b.namespace &&
+  a.cluster === b.cluster &&
+  a.region === b.region &&
+  a.group === b.group &&
+  a.environment === b.environment;
 
 /** Reads Zipkin's list of spans in JSON, version 2, span by span. */
 export class ZipkinJsonDecoder implements SpanDecoder {

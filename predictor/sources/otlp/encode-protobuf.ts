@@ -3,7 +3,15 @@ import { saidOf } from "../../window/conventions.ts";
 import type { SpanBatch } from "../../window/span.ts";
 import { USER_AGENT, ASKING_KEYS, userAgentText } from "../../window/user-agent.ts";
 import { BYTES, FIXED64, tag, VARINT } from "./message-reader.ts";
-import { CLUSTER_KEY, ENVIRONMENT_KEYS, HOST_KEY, NAMESPACE_KEY, POD_KEY } from "./resource-attributes.ts";
+import {
+  CLUSTER_KEY,
+  ENVIRONMENT_KEYS,
+  GROUP_KEY,
+  HOST_KEY,
+  NAMESPACE_KEY,
+  POD_KEY,
+  REGION_KEY,
+} from "./resource-attributes.ts";
 import { traceStateOf } from "./trace-state.ts";
 
 const WORD = 0x1_0000_0000;
@@ -34,7 +42,9 @@ export function encodeSpans(batch: SpanBatch): Uint8Array {
 }
 
 function writeResource(writer: protobuf.Writer, { resources }: SpanBatch, index: number): void {
-  const { cluster, environment, host, instance, isPod, namespace, service } = resources[index] ?? {
+  const { cluster, environment, group, host, instance, isPod, namespace, region, service } = resources[
+    index
+  ] ?? {
     service: "",
   };
   writer.uint32(tag(1, BYTES)).fork();
@@ -44,6 +54,8 @@ function writeResource(writer: protobuf.Writer, { resources }: SpanBatch, index:
   if (host !== undefined) writeAttribute(writer, RESOURCE_ATTRIBUTES, HOST_KEY, host);
   if (namespace !== undefined) writeAttribute(writer, RESOURCE_ATTRIBUTES, NAMESPACE_KEY, namespace);
   if (cluster !== undefined) writeAttribute(writer, RESOURCE_ATTRIBUTES, CLUSTER_KEY, cluster);
+  if (region !== undefined) writeAttribute(writer, RESOURCE_ATTRIBUTES, REGION_KEY, region);
+  if (group !== undefined) writeAttribute(writer, RESOURCE_ATTRIBUTES, GROUP_KEY, group);
   if (environment !== undefined)
     writeAttribute(writer, RESOURCE_ATTRIBUTES, ENVIRONMENT_KEYS[0], environment);
   writer.ldelim();

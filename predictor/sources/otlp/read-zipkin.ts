@@ -3,7 +3,7 @@ import { conventionalKind } from "../../window/conventions.ts";
 import { SPAN_KIND } from "../../window/span.ts";
 import type { SpanRecord, SpanResource } from "../../window/span.ts";
 import { ASKING_KEYS, tellingAgent } from "../../window/user-agent.ts";
-import { ResourceReader } from "./resource-attributes.ts";
+import { NAMESPACE_KEY, POD_KEY, RESOURCE_KEYS, ResourceReader, SERVICE_KEY } from "./resource-attributes.ts";
 import { hexId } from "./ids.ts";
 import { spanKind } from "./span-kind.ts";
 
@@ -73,20 +73,27 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
 const zipkinKind = (kind: string | null | undefined): SpanRecord["kind"] =>
   kind === undefined || kind === null || kind === "" ? SPAN_KIND.internal : spanKind(kind);
 
-/** Without a pod by OpenTelemetry's names it is the address, which is all that Zipkin's own clients send. */
+/** Collectors write a resource into the tags of its spans. Without a pod there it is the address, which is all that Zipkin's own clients send. */
 function resourceOf(
   { ipv4, ipv6, serviceName }: z.infer<typeof Endpoint>,
   text: (key: string) => string | undefined,
 ): SpanResource {
   const reader = new ResourceReader();
-  for (const key of RESOURCE_KEYS) reader.take(key, text(key) ?? "");
+  reader.take(SERVICE_KEY, serviceName ?? "");
+  for (const key of RESOURCE_KEYS) if (key !== SERVICE_KEY) reader.take(key, text(key) ?? "");
+  reader.take(POD_KEY, podOfProxy(text("node_id") ?? ""));
+  reader.take(NAMESPACE_KEY, text("istio.namespace") ?? "");
   const address = ipv4 ?? ipv6;
   return {
     ...(address !== undefined && address !== null && { instance: address }),
     ...reader.resource(),
-    service: serviceName ?? "",
   };
 }
 
-/** What Collectors write of a resource into the tags of its spans. */
-const RESOURCE_KEYS = ["k8s.pod.name", "k8s.pod.uid", "service.instance.id", "k8s.namespace.name"];
+const MAX_NODE_ID = 512;
+
+/** Istio's proxies call themselves KIND~IP~POD.NAMESPACE~DOMAIN. Empty for any other text. */
+function podOfProxy(nodeId: string): string {
+  const [, , pod = ""] = nodeId.slice(0, MAX_NODE_ID).split("~");
+  return pod.slice(0, Math.max(0, pod.lastIndexOf(".")));
+}

@@ -4,7 +4,7 @@ import type { SpanResource } from "../../window/span.ts";
 const POD_KEYS = ["k8s.pod.name", "k8s.pod.uid"];
 export const HOST_KEY = "host.name";
 const INSTANCE_KEY = "service.instance.id";
-const SERVICE_KEY = "service.name";
+export const SERVICE_KEY = "service.name";
 /** What a service is called where nobody named it, the best first. */
 const WORKLOAD_KEYS = [
   "k8s.deployment.name",
@@ -20,9 +20,11 @@ const UNNAMED = "unknown_service";
 export const POD_KEY = "k8s.pod.name";
 export const NAMESPACE_KEY = "k8s.namespace.name";
 export const CLUSTER_KEY = "k8s.cluster.name";
+export const REGION_KEY = "cloud.region";
+export const GROUP_KEY = "service.namespace";
 export const ENVIRONMENT_KEYS = ["deployment.environment.name", "deployment.environment"] as const;
 /** The resource attributes that are read; all others are skipped. */
-const KEYS: ReadonlySet<string> = new Set([
+export const RESOURCE_KEYS: readonly string[] = [
   SERVICE_KEY,
   ...WORKLOAD_KEYS,
   REPLICA_SET_KEY,
@@ -31,8 +33,11 @@ const KEYS: ReadonlySet<string> = new Set([
   HOST_KEY,
   NAMESPACE_KEY,
   CLUSTER_KEY,
+  REGION_KEY,
+  GROUP_KEY,
   ...ENVIRONMENT_KEYS,
-]);
+];
+const KEYS: ReadonlySet<string> = new Set(RESOURCE_KEYS);
 /** Longer attribute keys cannot be one of ours. */
 export const MAX_KEY_BYTES = 27;
 /** Longer values are cut: a service name of that length is refused anyway. */
@@ -62,12 +67,16 @@ export class ResourceReader {
     const host = values.get(HOST_KEY);
     const namespace = values.get(NAMESPACE_KEY);
     const cluster = values.get(CLUSTER_KEY);
+    const region = values.get(REGION_KEY);
+    const group = values.get(GROUP_KEY);
     const resource: SpanResource = { service: this.service() };
     if (instance !== undefined) resource.instance = instance;
     if (pod !== undefined) resource.isPod = true;
     if (host !== undefined) resource.host = host;
     if (namespace !== undefined) resource.namespace = namespace;
     if (cluster !== undefined) resource.cluster = cluster;
+    if (region !== undefined) resource.region = region;
+    if (group !== undefined) resource.group = group;
     const environment = this.first(ENVIRONMENT_KEYS);
     if (environment !== undefined) resource.environment = environment;
     return resource;

@@ -18,6 +18,8 @@ it("spans that are encoded for other predictors are the same spans there", () =>
           namespace: "shop",
           cluster: "eu",
           environment: "prod",
+          region: "eu-1",
+          group: "shops",
         }
       : { service },
   );

@@ -118,6 +118,28 @@ describe("Zipkin's POST /api/v2/spans", () => {
     expect(batches.flatMap(({ records }) => records)).toMatchObject(SHARED_READ);
   });
 
+  it("tells clusters of one service apart in one request, and takes a Deployment for a name that nobody gave", async () => {
+    const of = (cluster: string) => ({
+      ...SHARED[0],
+      localEndpoint: { serviceName: "unknown_service:java" },
+      tags: { "k8s.deployment.name": "cart", "k8s.cluster.name": cluster },
+    });
+    await post(JSON.stringify([of("eu"), of("us"), of("us")]), JSON_TYPE);
+    const resources = batches.flatMap(({ records }) => records.map(({ resource }) => resource));
+    expect(resources).toEqual(["eu", "us", "us"].map((cluster) => ({ service: "cart", cluster })));
+  });
+
+  it("knows pod and namespace of a proxy by what Istio writes of it", async () => {
+    const tags = {
+      node_id: "sidecar~10.0.0.8~cart-7d9f8-x2x4v.staging~staging.svc.cluster.local",
+      "istio.namespace": "staging",
+    };
+    await post(JSON.stringify([{ ...SHARED[0], tags }]), JSON_TYPE);
+    expect(batches.flatMap(({ records }) => records)).toMatchObject([
+      { resource: { instance: "cart-7d9f8-x2x4v", isPod: true, namespace: "staging" } },
+    ]);
+  });
+
   it("counts spans that cannot be understood, and refuses those that are not over as unfinished", async () => {
     const [first] = SHARED;
     const spans = [first, { ...first, duration: undefined }, { ...first, id: "nothing" }, 7];
