@@ -15,6 +15,7 @@ import { CONVENTIONS } from "./cases/conventions.ts";
 import { EDGES } from "./cases/edges.ts";
 import { MESSAGING } from "./cases/messaging.ts";
 import { METRICS } from "./cases/metrics.ts";
+import { MIXTURES } from "./cases/mixtures.ts";
 import { PROXIES } from "./cases/proxies.ts";
 import { judge } from "./judge.ts";
 import type { Verdict } from "./judge.ts";
@@ -33,7 +34,16 @@ export const benchmark: Benchmark = {
   run,
 };
 
-const CASES = [...CALLS, ...EDGES, ...MESSAGING, ...PROXIES, ...CONVENTIONS, ...ARRIVAL, ...METRICS];
+const CASES = [
+  ...CALLS,
+  ...EDGES,
+  ...MESSAGING,
+  ...PROXIES,
+  ...CONVENTIONS,
+  ...ARRIVAL,
+  ...METRICS,
+  ...MIXTURES,
+];
 const START_MS = 1_800_000_000_000;
 const WINDOWS = 9;
 const HEALTHY_WINDOWS = 1_050;

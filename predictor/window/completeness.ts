@@ -1,5 +1,5 @@
 import type { ArrivalDrop } from "./drops.ts";
-import type { SpanEvidence } from "./lost-spans.ts";
+import type { HandledMessages, SpanEvidence } from "./lost-spans.ts";
 
 /** A larger share of a service's requests or spans that does not count is named. */
 const TOLERATED_SHARE = 0.02;
@@ -31,6 +31,10 @@ const WORDS: Partial<Record<ArrivalDrop, string>> = {
   "trace-too-large": "are of traces that hold too many spans",
 };
 
+type SeenSpans = Omit<SpanEvidence, "handled" | "pods"> & {
+  readonly handled: ReadonlyMap<number, HandledMessages>;
+};
+
 /** What came of one service since the last window, and how late. */
 class ServiceTally {
   spans = 0;
@@ -40,6 +44,9 @@ class ServiceTally {
   callerLost = 0;
   orphans = 0;
   doubled = 0;
+  sent = 0;
+  /** Messages of this service that were handled below the span that sent them, by the service that did. */
+  readonly handled = new Map<number, HandledMessages>();
   readonly refused = new Map<ArrivalDrop, { spans: number; requests: number }>();
   /** Requests by the time from their end to their arrival: in this window, in the last one and in the one before. */
   delays = new Uint32Array(STEPS);
@@ -54,6 +61,8 @@ class ServiceTally {
     this.callerLost = 0;
     this.orphans = 0;
     this.doubled = 0;
+    this.sent = 0;
+    this.handled.clear();
     this.refused.clear();
     [this.earlier, this.last, this.delays] = [this.last, this.delays, this.earlier];
     this.delays.fill(0);
@@ -152,8 +161,20 @@ export class Completeness {
     (this.tallies[service] ??= new ServiceTally()).doubled += 1;
   }
 
-  /** What came of a service since the last window; undefined where nothing ever did. */
-  seen(service: number): Omit<SpanEvidence, "pods"> | undefined {
+  /** A message. */
+  sent(service: number): void {
+    (this.tallies[service] ??= new ServiceTally()).sent += 1;
+  }
+
+  /** A message of `sender`, so long after it was sent. */
+  handled(sender: number, service: number, afterNs: number): void {
+    const { handled } = (this.tallies[sender] ??= new ServiceTally());
+    const { count, waitSeconds } = handled.get(service) ?? { count: 0, waitSeconds: 0 };
+    handled.set(service, { count: count + 1, waitSeconds: waitSeconds + afterNs / 1e9 });
+  }
+
+  /** What came of a service since the last window; undefined where nothing ever did. Services are numbers still. */
+  seen(service: number): SeenSpans | undefined {
     return this.tallies[service];
   }
 

@@ -1,6 +1,12 @@
 import type { Window, WindowSet } from "@tradewind/core/contract/window.ts";
 import { mean } from "@tradewind/core/values/statistics.ts";
 
+/** Messages that were handled, and from being sent until then in all, s. */
+export interface HandledMessages {
+  readonly count: number;
+  readonly waitSeconds: number;
+}
+
 /** What one service's spans show of lost ones, besides its window. */
 export interface SpanEvidence {
   /** Requests with a caller whose span came, and whose did not. */
@@ -11,6 +17,9 @@ export interface SpanEvidence {
   readonly orphans: number;
   /** Requests that one pod answered twice at once. */
   readonly doubled: number;
+  /** Messages, and those of them that a service is known to have handled. */
+  readonly sent: number;
+  readonly handled: ReadonlyMap<string, HandledMessages>;
   /** Requests by the pod that answered. */
   readonly pods: ReadonlyMap<string, number>;
 }
@@ -33,6 +42,9 @@ const MOST_MATCH = 1.6;
 const TELLING_REQUESTS = 20;
 /** Share of the other pods' CPU that a pod at work uses. */
 const WORKING_SHARE = 0.5;
+/** Where fewer of the messages are handled at once than that share of the usual ones, or this much later, they wait in a queue. */
+const LEAST_HANDLED = 0.3;
+const QUEUED_SECONDS = 1;
 const MOST_SERVICES = 5_000;
 const MOST_OF_SERVICE = 200;
 const MOST_CALLERS_NAMED = 3;
@@ -65,6 +77,8 @@ class Habits {
   readonly unresolved = new UsualValue();
   /** Calls to each callee by a request of this service. */
   readonly calls = new Map<string, UsualValue>();
+  /** Messages that each service handles of one that is sent, and how long after, s. */
+  readonly handled = new Map<string, { readonly share: UsualValue; readonly waitSeconds: UsualValue }>();
   /** Share of the requests that each pod answers. */
   readonly pods = new Map<string, UsualValue>();
   readonly callers = new Set<string>();
@@ -92,6 +106,7 @@ export class LostSpans {
       lookAtOrphans(window, own, habits, report);
       lookAtDoubles(window, own, habits, report);
       lookAtAnswers(window, habits, report);
+      lookAtMessages(window, own, habits, report);
       lookAtPods(window, own, habits, report);
     }
     this.learn(set, evidence, losses.size > 0);
@@ -184,6 +199,28 @@ function lookAtAnswers(window: Window, { calls, unresolved }: Habits, report: Re
   }
 }
 
+/** Fewer messages than usual are known to be handled, and those that are come no later. */
+function lookAtMessages(
+  { service }: Window,
+  { handled, sent }: SpanEvidence,
+  habits: Habits,
+  report: Report,
+): void {
+  for (const [handler, usual] of habits.handled) {
+    const expected = usual.share.mean * sent;
+    const { count, waitSeconds } = handled.get(handler) ?? { count: 0, waitSeconds: 0 };
+    const lacking = expected - count;
+    if (!usual.share.isKnown || count < LEAST_HANDLED * expected) continue;
+    const chance = BEYOND_CHANCE * Math.sqrt(expected * Math.max(0, 1 - usual.share.mean));
+    if (!(lacking > Math.max(TOLERATED_SHARE * expected, chance, bound(sent, usual.share)))) continue;
+    if (waitSeconds / count > usual.waitSeconds.mean + QUEUED_SECONDS) continue;
+    report(
+      handler,
+      `${Math.round(lacking)} of ${Math.round(expected)} messages of ${service} were not handled: spans of ${handler} are lost`,
+    );
+  }
+}
+
 /** A pod that used to answer its share of the requests, and works as the others do, sends nothing. */
 function lookAtPods(window: Window, own: SpanEvidence, { pods }: Habits, report: Report): void {
   if (own.pods.size === 0) return;
@@ -206,6 +243,7 @@ function learnService(window: Window, own: SpanEvidence, habits: Habits): void {
   const total = own.called + own.callerLost;
   if (total > 0) habits.callerLost.learn(own.callerLost / total);
   if (total > 0) habits.doubled.learn(own.doubled / total);
+  learnMessages(own, habits);
   if (own.spans > 0) habits.orphans.learn(own.orphans / own.spans);
   const requests = countIn(window, window.requestsPerSecond);
   if (requests === 0) return;
@@ -218,6 +256,20 @@ function learnService(window: Window, own: SpanEvidence, habits: Habits): void {
     usual.learn(countIn(window, edges.get(callee)) / requests);
   }
   learnPods(own.pods, habits.pods, requests);
+}
+
+function learnMessages({ handled, sent }: SpanEvidence, habits: Habits): void {
+  if (sent === 0) return;
+  for (const handler of new Set([...habits.handled.keys(), ...handled.keys()])) {
+    const { count, waitSeconds } = handled.get(handler) ?? { count: 0, waitSeconds: 0 };
+    let usual = habits.handled.get(handler);
+    if (usual === undefined && habits.handled.size < MOST_OF_SERVICE) {
+      usual = { share: new UsualValue(), waitSeconds: new UsualValue() };
+      habits.handled.set(handler, usual);
+    }
+    usual?.share.learn(count / sent);
+    if (count > 0) usual?.waitSeconds.learn(waitSeconds / count);
+  }
 }
 
 function learnPods(counts: SpanEvidence["pods"], shares: Habits["pods"], requests: number): void {

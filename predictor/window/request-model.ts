@@ -5,13 +5,16 @@ import { DERIVED_KIND, SPAN_KIND } from "./span.ts";
  *
  * | the span                                                                            | is       | and so                                              |
  * | ----------------------------------------------------------------------------------- | -------- | --------------------------------------------------- |
- * | names another namespace, cluster or environment                                      | foreign  | refused as `no-application`                         |
+ * | names another namespace, cluster, region or environment                              | foreign  | refused as `no-application`                         |
  * | begins a trace as a probe of the kubelet                                            | probe    | nobody's, with all that it leads to                 |
- * | SERVER of a stream: by its attributes, or an operation that always lasts 20 s, or   | stream   | no request, no latency; its calls count             |
- * | what such a stream calls for as long                                                |          |                                                     |
+ * | SERVER of a stream: by attributes or name, or an operation that always lasts 20 s,  | stream   | no request, no latency; its calls count             |
+ * | or what such a stream calls for as long                                             |          |                                                     |
  * | CONSUMER that receives, without a parent                                            | wait     | nobody's; what hangs below it begins anew           |
  * | CONSUMER that receives, below another service's span: it has the message already    | work     | as a CLIENT span without a parent                   |
  * | CONSUMER, but for those that receive                                                | request  | nobody waits for it                                 |
+ * | CLIENT of a service without a workload, below a SERVER, CONSUMER or INTERNAL span    | inner    | made by the same process: its time is the           |
+ * | of one that has one                                                                 |          | request's, unless somebody answers it               |
+ * | INTERNAL below a CONSUMER of its own service that received, and was over before     | request  | nobody waits for it: it handles the message         |
  * | of another service than its parent                                                  | request  | its parent waits for it, unless that is a PRODUCER  |
  * | SERVER below its own service that begins after its parent's request is over         | request  | begins anew: a context that leaked                  |
  * | SERVER below a CLIENT span of its own service, in the same pod                      | transit  | of the same request, as the CLIENT span is: a proxy |
@@ -25,7 +28,7 @@ import { DERIVED_KIND, SPAN_KIND } from "./span.ts";
  * | anything else below a request                                                       | inner    | time of the request                                 |
  *
  * A request of an entry begins a flow, wherever in a trace it stands, unless its caller is inside of the application: the
- * callers above it are no entries, and the entries' own requests lead to none of them. In other services flows begin at the
+ * callers above it are no entries, the entries' own requests lead to none of them, and no workload asks for a message it handles. In other services flows begin at the
  * first span of a trace.
  */
 
@@ -108,6 +111,16 @@ export function classBelow(kind: number, parentKind: number, isSameService: bool
   if (!isSameService) return parentKind === SPAN_KIND.producer ? SPAN_CLASS.unawaited : SPAN_CLASS.request;
   return isCall(kind) ? SPAN_CLASS.call : SPAN_CLASS.inner;
 }
+
+/** A CLIENT span whose caller is no CLIENT or PRODUCER span, and so in its own process, whatever service it names. */
+export const mayBeOfProcess = (kind: number, parentKind: number): boolean =>
+  (kind === SPAN_KIND.client || kind === DERIVED_KIND.library) &&
+  parentKind !== SPAN_KIND.producer &&
+  (!isCall(parentKind) || parentKind === DERIVED_KIND.library);
+
+/** A span of the same service without a kind of its own, below one that received a message and was over before it began. */
+export const isHandling = (kind: number, parentKind: number): boolean =>
+  parentKind === DERIVED_KIND.receive && (kind === SPAN_KIND.internal || kind === SPAN_KIND.unspecified);
 
 /** An operation that always lasts as long is a stream. */
 const LONG_SECONDS = 20;

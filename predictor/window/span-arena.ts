@@ -119,6 +119,10 @@ export class SpanArena {
     return this.bytes[BYTES * slot + 59] ?? 0;
   }
 
+  setKind(slot: number, kind: number): void {
+    this.bytes[BYTES * slot + 56] = kind;
+  }
+
   setNext(slot: number, next: number): void {
     this.words[WORDS * slot + 6] = next;
   }

@@ -35,6 +35,8 @@ export interface EvaluationTarget {
   readonly streams: Streams;
   readonly counted: CountedSpans;
   readonly completeness: Completeness;
+  /** Whether a workload of the application has the service. */
+  readonly isOurs: (service: number) => boolean;
 }
 
 /** Finds the requests of traces and what they spent where, and adds them to the intervals in which they ended. */
@@ -61,7 +63,7 @@ export class TraceEvaluation {
 
   constructor(target: EvaluationTarget, hashSeed: number) {
     this.target = target;
-    this.tree = new TraceTree(hashSeed);
+    this.tree = new TraceTree(hashSeed, target.isOurs);
     this.nameOf = (service) => target.names.services.nameOf(service);
   }
 
@@ -308,11 +310,17 @@ export class TraceEvaluation {
   private isCalledFromInside(span: number): boolean {
     const { parent, request } = this.tree;
     for (let above = parent[span] ?? LOST; above >= 0;) {
-      if (this.target.entries.isInside(this.serviceOf(above))) return true;
+      const service = this.serviceOf(above);
+      if (this.target.entries.isInside(service)) return true;
       const caller = request[above] ?? NONE;
+      if (caller !== NONE && this.handlesMessage(caller) && this.target.isOurs(service)) return true;
       above = caller === NONE ? LOST : (parent[caller] ?? LOST);
     }
     return false;
+  }
+
+  private handlesMessage(request: number): boolean {
+    return this.target.arena.kind(this.tree.slot[request] ?? 0) === SPAN_KIND.consumer;
   }
 
   /** Once for each request that begins a flow, ended or not. */
@@ -391,8 +399,10 @@ export class TraceEvaluation {
         const slot = tree.slot[span] ?? 0;
         if (this.isStream(span)) continue;
         const edge = caller.callee(arena.service(slot));
-        edge.calls += weight;
-        if (isParallel) edge.parallelCalls += weight;
+        // Where the two are sampled at different rates, both are seen at the lower one.
+        const calls = Math.max(weight, arena.weight(slot));
+        edge.calls += calls;
+        if (isParallel) edge.parallelCalls += calls;
         if (span === call) continue;
         edge.measured += 1;
         edge.transitNs += Math.max(0, callNs - arena.durationNs(slot));
@@ -447,8 +457,10 @@ export class TraceEvaluation {
     let orphans = 0;
     for (let span = 0; span < tree.length; span += 1) {
       const parent = tree.parent[span] ?? ROOT;
-      if (parent === ROOT || tree.dead[span] === 1) continue;
+      if (tree.dead[span] === 1) continue;
       const service = this.serviceOf(span);
+      if (!isJudged) this.noteMessage(span, service);
+      if (parent === ROOT) continue;
       if (!tree.isEntry(span)) {
         if (parent !== LOST || tree.request[span] !== NONE) continue;
         orphans += 1;
@@ -462,6 +474,17 @@ export class TraceEvaluation {
     }
     if (!isJudged) for (const span of tree.doubles) completeness.doubled(this.serviceOf(span));
     return orphans;
+  }
+
+  /** Notes a message that was sent, or handled below the span that sent it. */
+  private noteMessage(span: number, service: number): void {
+    const { arena, completeness } = this.target;
+    const slot = this.tree.slot[span] ?? 0;
+    if (arena.kind(slot) === SPAN_KIND.producer) completeness.sent(service);
+    const parent = this.tree.isEntry(span) ? (this.tree.parent[span] ?? ROOT) : ROOT;
+    const sentSlot = parent < 0 ? NONE : (this.tree.slot[parent] ?? NONE);
+    if (sentSlot === NONE || arena.kind(sentSlot) !== SPAN_KIND.producer) return;
+    completeness.handled(arena.service(sentSlot), service, arena.startNs(slot) - arena.startNs(sentSlot));
   }
 
   private serviceOf(span: number): number {
@@ -546,8 +569,9 @@ export class TraceEvaluation {
             staged.add(edge, number & (STEPS - 1), Math.trunc(number / STEPS));
           else staged.addApart(edge);
           isFirst = false;
-          edge.calls += weight;
-          if (kind === CALL.beside) edge.parallelCalls += weight;
+          const calls = Math.max(weight, arena.weight(callSlot), arena.weight(slot[span] ?? 0));
+          edge.calls += calls;
+          if (kind === CALL.beside) edge.parallelCalls += calls;
           walk[left] = span;
           left += 1;
         }

@@ -8,9 +8,12 @@ import {
   classOfTop,
   comparedPods,
   isCall,
+  isHandling,
   isServer,
   isWork,
+  mayBeOfProcess,
 } from "./request-model.ts";
+import { DERIVED_KIND } from "./span.ts";
 import type { SpanClass } from "./request-model.ts";
 
 /** The span has no parent: it began the trace. */
@@ -72,9 +75,12 @@ export class TraceTree {
   private top = new Int32Array(64);
   private table = new Int32Array(256);
   private readonly seed: number;
+  private readonly isOurs: (service: number) => boolean;
 
-  constructor(seed = 0) {
+  /** @param isOurs whether a workload of the application has the service */
+  constructor(seed: number, isOurs: (service: number) => boolean) {
     this.seed = seed;
+    this.isOurs = isOurs;
   }
 
   /** Lays out the spans of the list that starts at `head`. */
@@ -307,7 +313,18 @@ export class TraceTree {
     const slot = this.slot[span] ?? 0;
     const parentSlot = this.slot[parent] ?? 0;
     const isSameService = arena.service(slot) === arena.service(parentSlot);
-    if (!isSameService || !isServer(kind)) return classBelow(kind, arena.kind(parentSlot), isSameService);
+    if (!isSameService || !isServer(kind)) {
+      const parentKind = arena.kind(parentSlot);
+      if (!isSameService && this.isOfProcess(arena, slot, parentSlot)) {
+        arena.setKind(slot, DERIVED_KIND.library);
+        return classBelow(DERIVED_KIND.library, parentKind, true);
+      }
+      if (isSameService && isHandling(kind, parentKind)) {
+        const receivedNs = arena.startNs(parentSlot) + arena.durationNs(parentSlot);
+        if (arena.startNs(slot) >= receivedNs) return SPAN_CLASS.unawaited;
+      }
+      return classBelow(kind, parentKind, isSameService);
+    }
     const request = this.request[parent] ?? NONE;
     const requestSlot = this.slot[request === NONE ? parent : request] ?? 0;
     const endNs = arena.startNs(requestSlot) + arena.durationNs(requestSlot);
@@ -317,6 +334,13 @@ export class TraceTree {
       isWork: request !== NONE && this.parent[request] === ROOT && isWork(arena.kind(requestSlot)),
       isOver: arena.startNs(slot) > endNs,
     });
+  }
+
+  /** Whether a span without a workload was made by the process of the one above it: whom one calls answers with a SERVER span. */
+  private isOfProcess(arena: SpanArena, slot: number, parentSlot: number): boolean {
+    const parentKind = arena.kind(parentSlot);
+    if (!mayBeOfProcess(arena.kind(slot), parentKind) || this.isOurs(arena.service(slot))) return false;
+    return parentKind === DERIVED_KIND.library || this.isOurs(arena.service(parentSlot));
   }
 
   private assign(span: number, found: SpanClass, parent: number): void {

@@ -3,6 +3,7 @@ import type { IntervalAccumulator } from "./accumulator.ts";
 import { BatchServices, FOREIGN, INVALID } from "./batch-services.ts";
 import { Completeness } from "./completeness.ts";
 import { CountedSpans } from "./counted-spans.ts";
+import { isStreamName, RECEIVING_NAMES } from "./conventions.ts";
 import { countDrop } from "./drops.ts";
 import type { AddResult, ArrivalDrop, DropReason } from "./drops.ts";
 import { Entries } from "./entries.ts";
@@ -186,6 +187,7 @@ export class WindowBuilder {
         entries: this.entries,
         streams: this.streams,
         intervals: this.intervals,
+        isOurs: (service) => this.isOurs(service),
         names: this.names,
       },
       this.hashSeed,
@@ -356,8 +358,11 @@ export class WindowBuilder {
       const pods = new Map<string, number>();
       for (const [pod, { count }] of measured?.services.get(service)?.pods ?? [])
         pods.set(this.names.pods.nameOf(pod), count);
-      const { called, callerLost, doubled, orphans, spans } = seen;
-      evidence.set(name, { called, callerLost, doubled, orphans, spans, pods });
+      const { called, callerLost, doubled, orphans, sent, spans } = seen;
+      const handled = new Map(
+        [...seen.handled].map(([handler, messages]) => [this.names.services.nameOf(handler), messages]),
+      );
+      evidence.set(name, { called, callerLost, doubled, handled, orphans, sent, spans, pods });
     }
     return evidence;
   }
@@ -441,12 +446,22 @@ export class WindowBuilder {
     return undefined;
   }
 
-  /** Kinds that the application, or the process of the span, says. */
+  /** Kinds that the span's name, the application, or the process of the span, says. */
   private deriveKind(batch: SpanBatch, index: number): void {
     const kind = batch.kind[index] ?? 0;
-    if (kind === SPAN_KIND.server && this.streams.isStream(batch.names[index] ?? ""))
+    if (kind === SPAN_KIND.consumer && RECEIVING_NAMES.has(batch.names[index] ?? ""))
+      batch.kind[index] = DERIVED_KIND.receive;
+    else if (
+      kind === SPAN_KIND.server &&
+      this.isStream(batch.names[index] ?? "", batch.durationNs[index] ?? 0)
+    )
       batch.kind[index] = DERIVED_KIND.stream;
     else if (this.batchServices.isLibrary(batch, index)) batch.kind[index] = libraryKind(kind);
+  }
+
+  private isStream(operation: string, durationNs: number): boolean {
+    if (this.streams.isStream(operation)) return true;
+    return isStreamName(operation, durationNs) && !this.streams.hasRule(operation);
   }
 
   private noteRoot(trace: OpenTrace, batch: SpanBatch, index: number, service: number): void {

@@ -132,6 +132,18 @@ export const PROXIES: readonly RequestCase[] = [
       }),
   },
   {
+    name: "library-of-which-nothing-tells-the-process",
+    make: (world) =>
+      world.every(20, (trace) => {
+        const find = trace.user("web", "GET /", 80).ask("search", "GET /search", 5, 60);
+        find
+          .own("internal", "load", 2, 50)
+          .span("client", "hibernate", "select", 4, 45)
+          .span("client", "jdbc", "SELECT", 1, 40);
+        find.span("client", "redis-manual", "GET", 52, 4);
+      }),
+  },
+  {
     name: "library-known-by-its-instance",
     make: (world) =>
       world.every(20, (trace) => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Window, WindowSet } from "@tradewind/core/contract/window.ts";
 import { LostSpans } from "@tradewind/predictor/window/lost-spans.ts";
-import type { SpanEvidence } from "@tradewind/predictor/window/lost-spans.ts";
+import type { HandledMessages, SpanEvidence } from "@tradewind/predictor/window/lost-spans.ts";
 import { NO_RESOURCES } from "@tradewind/predictor/window/resources.ts";
 import { ARRIVAL_MS, batchOf, newBuilder, T0, traceOf, WINDOW_MS } from "./traced.ts";
 import type { Example } from "./traced.ts";
@@ -42,7 +42,15 @@ function told({ calls = REQUESTS, idleCores = 0.4, unanswered = REQUESTS, ...evi
     callees: [{ callee: "oven", callsPerSecond: calls / SECONDS, parallelRatio: 0 }],
     containers: [pod("bakery-0", 0.4), pod("bakery-1", idleCores)],
   });
-  const whole = { called: REQUESTS, callerLost: 0, spans: 3 * REQUESTS, orphans: 0, doubled: 0 };
+  const whole = {
+    called: REQUESTS,
+    callerLost: 0,
+    spans: 3 * REQUESTS,
+    orphans: 0,
+    doubled: 0,
+    sent: 0,
+    handled: new Map<string, HandledMessages>(),
+  };
   const pods = new Map([
     ["bakery-0", 100],
     ["bakery-1", 100],
@@ -101,7 +109,28 @@ describe("lost spans are named", () => {
   });
 });
 
+/** Of 200 messages of `bakery` so many were handled, so long after each was sent. */
+const messages = (count: number, seconds = 0.3): Told => ({
+  sent: 200,
+  handled: new Map([["oven", { count, waitSeconds: count * seconds }]]),
+});
+const HANDLED = Array.from({ length: 6 }, () => messages(200));
+
+it("messages that are handled as soon as ever, but fewer of them, tell of lost spans of those who handle them", () => {
+  const { bakery, oven } = missingAfter(HANDLED, messages(150));
+  expect(oven).toBe("50 of 200 messages of bakery were not handled: spans of oven are lost");
+  expect(bakery).toBeUndefined();
+});
+
 describe("nothing is said to be lost", () => {
+  it.each([
+    { what: "that come later than ever", now: messages(150, 6) },
+    { what: "of which hardly any is handled", now: messages(10) },
+    { what: "that were lost by chance", now: messages(198) },
+  ])("of messages $what: they wait in a queue, or it is no loss", ({ now }) => {
+    expect(missingAfter(HANDLED, now)).toEqual(NOTHING);
+  });
+
   it("where all is as usual", () => {
     expect(missingAfter(CALM, {})).toEqual(NOTHING);
   });

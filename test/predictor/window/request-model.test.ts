@@ -86,6 +86,23 @@ describe("the objective holds at the entry", () => {
     expect(serviceIn(set, "storefront").requestsPerSecond).toBe(2 * PER_SECOND);
   });
 
+  it("not where a workload that handles a message calls it back, in a trace of its own", () => {
+    const handled = (at: number): Example =>
+      span("consumer")("oven", at, 90, {
+        name: "orders process",
+        children: [
+          client("oven", at + 5, 40, {
+            children: [server("storefront", at + 6, 30, { name: "POST /done" })],
+          }),
+        ],
+      });
+    const set = windowsOf([...many((at) => order(at)), ...many(handled)], bakery);
+    expect(set.flows.map(({ flow }) => flow)).not.toContain("POST /done");
+    expect(serviceIn(set, "storefront").requestsPerSecond).toBe(2 * PER_SECOND);
+    const outside = windowsOf(many(handled), { ...bakery, knownServices: () => ["storefront"] });
+    expect(flowIn(outside, "POST /done").requestsPerSecond).toBe(PER_SECOND);
+  });
+
   it("for each request of a trace id that all share, with or without a parent that never comes", () => {
     const traceId = "ab".repeat(16);
     const set = windowsOf(
@@ -97,6 +114,20 @@ describe("the objective holds at the entry", () => {
     expect(flowIn(set, "POST /order").requestsPerSecond).toBe(PER_SECOND);
     expect(serviceIn(set, "oven").requestsPerSecond).toBe(PER_SECOND);
   });
+});
+
+it("a CLIENT span of a service without a workload, below a request, is time of the request, and a call where it is answered", () => {
+  const below = (children: readonly Example[]) => (at: number) =>
+    order(at, { children: [client("mysql", at + 10, 40, { name: "SELECT", children })] });
+  const own = windowsOf(many(below([])), bakery);
+  expect(own.windows.map(({ service }) => service)).toEqual(["storefront"]);
+  expect(serviceIn(own, "storefront").ownLatency?.p50Seconds).toBeCloseTo(0.06, 3);
+  const answered = windowsOf(
+    many((at) => below([server("ledger", at + 12, 30)])(at)),
+    bakery,
+  );
+  expect(serviceIn(answered, "storefront").ownLatency?.p50Seconds).toBeCloseTo(0.02, 3);
+  expect(serviceIn(answered, "storefront").callees).toMatchObject([{ callee: "ledger" }]);
 });
 
 describe("spans of Zipkin, whose client and server have one id", () => {
@@ -485,6 +516,30 @@ describe("whose spans they are", () => {
     expect(flowIn(set, "POST /order").requestsPerSecond).toBe(PER_SECOND);
     const both = windowsOf([...here, ...there("storefront-7f")], { ...bakery, environment: "production" });
     expect(flowIn(both, "POST /order").requestsPerSecond).toBe(PER_SECOND);
+  });
+
+  it("spans of another region are foreign where ours name our pods", () => {
+    const here = many((at) => order(at, { resource: { region: "eu-1", ...pod("storefront-7f").resource } }));
+    const there = many((at) =>
+      order(at, { for: 900, resource: { region: "us-1", instance: "storefront-99" } }),
+    );
+    const set = windowsOf([...here, ...there], { ...bakery, pods });
+    expect(flowIn(set, "POST /order").requestsPerSecond).toBe(PER_SECOND);
+  });
+
+  it("spans whose service.namespace is another one than the application's namespace, which the service names as well, are foreign", () => {
+    const here = many((at) => order(at, { resource: { group: "shop" } }));
+    const there = many((at) => order(at, { for: 900, resource: { group: "staging" } }));
+    const set = windowsOf([...here, ...there], bakery);
+    expect(flowIn(set, "POST /order").requestsPerSecond).toBe(PER_SECOND);
+  });
+
+  it("a service.namespace that a service alone names says nothing", () => {
+    const set = windowsOf(
+      many((at) => order(at, { resource: { group: "sales" } })),
+      bakery,
+    );
+    expect(flowIn(set, "POST /order").requestsPerSecond).toBe(PER_SECOND);
   });
 
   it("pods that only the host's name tells are pods: a proxy beside its application is one request", () => {

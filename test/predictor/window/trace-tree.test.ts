@@ -35,7 +35,7 @@ function requestsOf(sent: readonly Sent[]): number[] {
     const startNs = batch.startNs[span] ?? 0;
     head = arena.put(batch, span, { startNs, service: SERVICES.indexOf(service), next: head, pod: NO_POD });
   }
-  const tree = new TraceTree();
+  const tree = new TraceTree(0, () => true);
   tree.load(arena, head, sent.length, (service) => SERVICES[service] ?? "");
   return [...tree.request.subarray(0, sent.length)];
 }
