@@ -14,6 +14,8 @@ const STEPS = FINE_STEPS + 56;
 const ENOUGH_SPANS = 20;
 /** Spans of the first window that make it known where all of them are late. */
 const ENOUGH_LATE = 5;
+/** Where some came in time the others may have been held up once, while nobody received. */
+const MOST_AT_FIRST_SECONDS = 15;
 /** Most spans come no later than that. */
 const DELAY_QUANTILE = 0.99;
 /** Beyond the step in which the last of them come. */
@@ -70,14 +72,14 @@ class ServiceTally {
 
   /**
    * Time after which nearly all requests came, seconds: the lesser of two windows, since a pipeline that stood still sends all at once. Before
-   * there are two it is known only where no request came within `graceSeconds`.
+   * there are two it is what is known so far, at most `MOST_AT_FIRST_SECONDS` where some came within `graceSeconds`.
    */
   delaySeconds(graceSeconds: number): number | undefined {
     const [last, earlier] = [usualSeconds(this.last, ENOUGH_SPANS), usualSeconds(this.earlier, ENOUGH_SPANS)];
     if (last !== undefined && earlier !== undefined) return Math.min(last, earlier);
     const first = last === undefined ? this.delays : this.last;
     for (let step = 0; step < STEPS && upTo(step) <= graceSeconds; step += 1)
-      if (first[step] !== 0) return undefined;
+      if (first[step] !== 0) return atMost(usualSeconds(first, ENOUGH_SPANS), MOST_AT_FIRST_SECONDS);
     return usualSeconds(first, ENOUGH_LATE);
   }
 }
@@ -93,6 +95,9 @@ function usualSeconds(delays: Uint32Array, enough: number): number | undefined {
   }
   return 0;
 }
+
+const atMost = (seconds: number | undefined, most: number): number | undefined =>
+  seconds === undefined ? undefined : Math.min(seconds, most);
 
 /** The longest delay of a step, seconds. */
 const upTo = (step: number): number =>

@@ -18,7 +18,7 @@ const RECEIVING = [
 ] as const;
 
 /** How Zipkin's libraries call CONSUMER spans that receive, and end before the message is handled. */
-export const RECEIVING_NAMES: ReadonlySet<string> = new Set(["poll", "receive", "next-message"]);
+export const RECEIVING_NAMES: ReadonlySet<string> = new Set(["poll", "next-message"]);
 
 /**
  * Attributes by which OpenTelemetry's semantic conventions say that a span is no request with a latency. A value counts where it
@@ -65,6 +65,28 @@ export const MAX_CONVENTION_KEY_BYTES = Math.max(...CONVENTIONS.map(({ key }) =>
 export const CONVENTION_VALUE_BYTES = 32;
 /** A shorter stream is an answer like others. ns */
 const LEAST_STREAM_NS = 2.5e8;
+
+/** Parts of paths under which libraries hold connections open. */
+const STREAM_PATHS: ReadonlySet<string> = new Set([
+  "ws",
+  "wss",
+  "websocket",
+  "sse",
+  "socket.io",
+  "sockjs",
+  "signalr",
+  "cable",
+]);
+const STREAM_METHOD = /^(?:Watch|Stream)(?:[A-Z]|$)/;
+const MAX_STREAM_NAME = 200;
+
+/** Whether a SERVER span is called as streams are: `GET /ws`, `shop.Prices/WatchAll`. */
+export function isStreamName(name: string, durationNs: number): boolean {
+  if (durationNs < LEAST_STREAM_NS || name.length > MAX_STREAM_NAME) return false;
+  const parts = name.slice(name.lastIndexOf(" ") + 1).split("/");
+  const isMethod = parts.length === 2 && parts[0] !== "" && !name.includes(" ");
+  return isMethod ? STREAM_METHOD.test(parts[1] ?? "") : parts.some((part) => STREAM_PATHS.has(part));
+}
 
 /** Whether the attributes of a span may say that it is no request with a latency: they are worth a look. */
 export function mayBeTold(kind: number, durationNs: number, isRoot: boolean): boolean {

@@ -8,9 +8,11 @@ function withoutPort(name: string, separator: string): string {
 
 /**
  * The workload's name where a mesh calls the service NAME.NAMESPACE, as Istio does unless told otherwise, or by its name in DNS, or
- * NAME_NAMESPACE_svc_PORT, as Kuma does.
+ * NAME_NAMESPACE_svc_PORT, as Kuma does, or NAMESPACE/NAME, as Cilium does.
  */
 export function meshlessName(service: string, namespace: string): string {
+  if (service.length > namespace.length + 1 && service.startsWith(`${namespace}/`))
+    return service.slice(namespace.length + 1);
   const host = withoutPort(service, ":");
   const inside = host.indexOf(`.${namespace}.svc.`);
   if (inside > 0) return host.slice(0, inside);

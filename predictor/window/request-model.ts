@@ -7,8 +7,8 @@ import { DERIVED_KIND, SPAN_KIND } from "./span.ts";
  * | ----------------------------------------------------------------------------------- | -------- | --------------------------------------------------- |
  * | names another namespace, cluster, region or environment                              | foreign  | refused as `no-application`                         |
  * | begins a trace as a probe of the kubelet                                            | probe    | nobody's, with all that it leads to                 |
- * | SERVER of a stream: by its attributes, or an operation that always lasts 20 s, or   | stream   | no request, no latency; its calls count             |
- * | what such a stream calls for as long                                                |          |                                                     |
+ * | SERVER of a stream: by attributes or name, or an operation that always lasts 20 s,  | stream   | no request, no latency; its calls count             |
+ * | or what such a stream calls for as long                                             |          |                                                     |
  * | CONSUMER that receives, without a parent                                            | wait     | nobody's; what hangs below it begins anew           |
  * | CONSUMER that receives, below another service's span: it has the message already    | work     | as a CLIENT span without a parent                   |
  * | CONSUMER, but for those that receive                                                | request  | nobody waits for it                                 |

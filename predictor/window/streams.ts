@@ -52,6 +52,11 @@ export class Streams {
     return rule.use === "stream";
   }
 
+  /** Whether the application says of the operation what it is. */
+  hasRule(operation: string): boolean {
+    return this.rules !== undefined && this.rules.of(operation) !== this.rules.rest;
+  }
+
   isLong(durationNs: number): boolean {
     return durationNs >= this.longNs;
   }
@@ -63,7 +68,7 @@ export class Streams {
   isStreaming(service: string, operation: string, isFailed: boolean): boolean {
     const operationKey = key(service, operation);
     if (this.answering.has(operationKey)) return false;
-    if (this.rules !== undefined && this.rules.of(operation) !== this.rules.rest) return false;
+    if (this.hasRule(operation)) return false;
     if (isFailed) return this.streaming.has(operationKey);
     if (this.streaming.size < this.limit) this.streaming.add(operationKey);
     return true;

@@ -3,7 +3,7 @@ import type { IntervalAccumulator } from "./accumulator.ts";
 import { BatchServices, FOREIGN, INVALID } from "./batch-services.ts";
 import { Completeness } from "./completeness.ts";
 import { CountedSpans } from "./counted-spans.ts";
-import { RECEIVING_NAMES } from "./conventions.ts";
+import { isStreamName, RECEIVING_NAMES } from "./conventions.ts";
 import { countDrop } from "./drops.ts";
 import type { AddResult, ArrivalDrop, DropReason } from "./drops.ts";
 import { Entries } from "./entries.ts";
@@ -451,9 +451,17 @@ export class WindowBuilder {
     const kind = batch.kind[index] ?? 0;
     if (kind === SPAN_KIND.consumer && RECEIVING_NAMES.has(batch.names[index] ?? ""))
       batch.kind[index] = DERIVED_KIND.receive;
-    else if (kind === SPAN_KIND.server && this.streams.isStream(batch.names[index] ?? ""))
+    else if (
+      kind === SPAN_KIND.server &&
+      this.isStream(batch.names[index] ?? "", batch.durationNs[index] ?? 0)
+    )
       batch.kind[index] = DERIVED_KIND.stream;
     else if (this.batchServices.isLibrary(batch, index)) batch.kind[index] = libraryKind(kind);
+  }
+
+  private isStream(operation: string, durationNs: number): boolean {
+    if (this.streams.isStream(operation)) return true;
+    return isStreamName(operation, durationNs) && !this.streams.hasRule(operation);
   }
 
   private noteRoot(trace: OpenTrace, batch: SpanBatch, index: number, service: number): void {

@@ -276,6 +276,20 @@ export const MIXTURES: readonly RequestCase[] = [
     },
   },
   {
+    name: "mixture-streams-of-all-lengths-by-their-names",
+    make: (world) => {
+      shops(world);
+      for (const name of [
+        "GET /ws",
+        "/socket.io/",
+        "GET /api/sse/:topic",
+        "shop.Prices/Watch",
+        "shop.Prices/StreamAll",
+      ])
+        world.every(1, (trace) => trace.span("server", "web", name, 400 + 40_000 * world.rng() ** 2));
+    },
+  },
+  {
     name: "mixture-stream-through-a-gateway-of-others",
     make: (world) => {
       shops(world);

@@ -57,7 +57,7 @@ function only<Value>(values: readonly Value[]): Value | undefined {
 function coreOf(name: string, namespace: string): string {
   const lower = name.toLowerCase().slice(0, 200);
   const place = namespace.toLowerCase();
-  const bare = meshlessName(lower.startsWith(`${place}/`) ? lower.slice(place.length + 1) : lower, place);
+  const bare = meshlessName(lower, place);
   const plain = bare.replace(/[^\p{L}\p{N}]/gu, "");
   const ending = ENDINGS.find((each) => plain.endsWith(each) && plain.length > each.length);
   return ending === undefined ? plain : plain.slice(0, -ending.length);

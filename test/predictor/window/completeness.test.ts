@@ -32,16 +32,22 @@ const request = (atMs: number): SpanRecord[] =>
 const build = (builder: WindowBuilder, number: number, nowMs = T0 + (number + 1) * WINDOW_MS + 5_000) =>
   builder.build(T0 + number * WINDOW_MS, T0 + (number + 1) * WINDOW_MS, NO_RESOURCES, nowMs);
 
+type Delay = number | ((span: SpanRecord) => number);
+const delayOf = (span: SpanRecord, delays: Readonly<Record<string, Delay>>): number => {
+  const delay = delays[span.resource.service] ?? 0;
+  return typeof delay === "number" ? delay : delay(span);
+};
+
 /**
  * Two requests a second; the spans of each service come `delays` after their end, and windows are built when they are due.
  * @returns what the windows say of each service
  */
-function follow(builder: WindowBuilder, delays: Readonly<Record<string, number>>, windows: number) {
+function follow(builder: WindowBuilder, delays: Readonly<Record<string, Delay>>, windows: number) {
   const sent = Array.from({ length: 30 * windows }, (_, index) => request(500 * index)).flat();
   const due = sent
     .map((span) => ({
       span,
-      atMs: span.startMs + span.durationMs + 1e3 * (delays[span.resource.service] ?? 0),
+      atMs: span.startMs + span.durationMs + 1e3 * delayOf(span, delays),
     }))
     .sort((a, b) => a.atMs - b.atMs);
   const sets: ReturnType<typeof build>[] = [];
@@ -63,6 +69,20 @@ describe("late spans", () => {
       expect(set.windows.every(({ missing }) => missing === undefined)).toBe(true);
     }
     expect(builder.graceSeconds).toBeCloseTo(10.25, 9);
+  });
+
+  it("are waited for in the first window already, where exports come every five seconds", () => {
+    const builder = newBuilder({ ...options, maxGraceSeconds: 60 });
+    const exported = ({ startMs }: SpanRecord): number => 9 - ((startMs / 1e3) % 5);
+    const sets = follow(builder, { desk: exported, vault: exported }, 2);
+    for (const set of sets) expect(serviceIn(set, "desk")).toMatchObject({ requestsPerSecond: 2 });
+  });
+
+  it("that were held up once, beside others that come in time, are waited for 15 s at most", () => {
+    const builder = newBuilder({ ...options, maxGraceSeconds: 60 });
+    const held = ({ startMs }: SpanRecord): number => (startMs < T0 + 10_000 ? 30 - (startMs - T0) / 1e3 : 1);
+    follow(builder, { desk: held, vault: held }, 1);
+    expect(builder.graceSeconds).toBeLessThanOrEqual(15.25);
   });
 
   it("of an entry are waited for through the half minute that a tail sampler takes, before the second window", () => {

@@ -19,6 +19,9 @@ describe("a service that a mesh calls NAME.NAMESPACE", () => {
     ["front_shop_svc", "front"],
     ["front_shop_svc_blue", "front_shop_svc_blue"],
     ["_shop_svc_8080", "_shop_svc_8080"],
+    ["shop/front", "front"],
+    ["shop/", "shop/"],
+    ["staging/front", "staging/front"],
     ["", ""],
   ])("'%s' is '%s' in the namespace shop", (service, name) => {
     expect(meshlessName(service, "shop")).toBe(name);
