@@ -27,6 +27,7 @@ import { recommendationHeader, recommendationList, servedNow } from "./decide/re
 import { Courses } from "./decide/course/courses.ts";
 import { fleetRows } from "./decide/course/fleet.ts";
 import { followCourse } from "./decide/course/follow.ts";
+import { readyFacts } from "./decide/course/ready-facts.ts";
 import { serveApi } from "./serve/api/server.ts";
 import type { ApiServer } from "./serve/api/server.ts";
 import { AnnotatedOverrides } from "./decide/override/annotations.ts";
@@ -482,6 +483,19 @@ async function openPorts(
             1e3 * periodSeconds(application.find(namespace, name)?.errorBudget ?? { period: "1d" }),
         }),
       others: async () => otherFleets.read(),
+    },
+    ready: {
+      places: () => [...applicationsIn(recommender.book)],
+      facts: async (place) =>
+        readyFacts(place, {
+          list,
+          statuses,
+          events: () => journal.recent(),
+          courses,
+          configured: ({ application: name, namespace }) => application.find(namespace, name),
+          ask: async (of, question) => plans.ask(of, question),
+          nowMs: () => clock.nowMs(),
+        }),
     },
     watched: {
       header: () => recommendationHeader(statuses(), clock, plans.hasAnswer),

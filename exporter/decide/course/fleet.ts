@@ -32,7 +32,7 @@ export function fleetRows(list: RecommendationList, sources: FleetSources): Flee
     .toSorted(worstFirst);
 }
 
-type Head = Pick<
+export type Head = Pick<
   ServedApplication,
   | "failedRatio"
   | "measuredLatencySeconds"
@@ -40,17 +40,19 @@ type Head = Pick<
   | "name"
   | "namespace"
   | "objective"
+  | "policy"
   | "problem"
   | "standing"
+  | "unmapped"
 >;
 
-function applicationsOf(list: RecommendationList): readonly Head[] {
+/** Each application's own part of the list. */
+export function applicationsOf(list: RecommendationList): readonly Head[] {
   if (list.applications !== undefined) return list.applications;
   const { application: name, namespace, predictor, ...head } = list;
   if (name === undefined || namespace === undefined) return [];
-  return [
-    { ...head, name, namespace, ...(predictor.problem !== undefined && { problem: predictor.problem }) },
-  ];
+  const { policy, problem } = predictor;
+  return [{ ...head, name, namespace, ...(problem !== undefined && { problem }), ...(policy && { policy }) }];
 }
 
 function rowOf(

@@ -14,6 +14,7 @@ import type { Logger } from "@tradewind/core/process/log.ts";
 import type { ReloadingTls } from "@tradewind/core/net/reloading-tls.ts";
 import type { DecisionRecord, RecommendationList } from "@tradewind/core/contract/recommendation.ts";
 import { Description, OPENAPI_PATH } from "@tradewind/core/net/openapi.ts";
+import { NEEDED_SECONDS } from "../../decide/course/ready.ts";
 import { setChanges } from "./approval.ts";
 import type { ChangesPort } from "./approval.ts";
 import { plain } from "@tradewind/core/terminal/style.ts";
@@ -29,6 +30,8 @@ import { setOccasions } from "./occasions.ts";
 import type { Occasions } from "./occasions.ts";
 import { setQuestions } from "./questions.ts";
 import type { AskPredictor } from "./questions.ts";
+import { setReady } from "./ready.ts";
+import type { ReadyPort } from "./ready.ts";
 import { setStream, STREAM_PATH } from "./stream.ts";
 import type { WatchedState } from "./stream.ts";
 import { BY_NAMESPACE, visibleList } from "./visible.ts";
@@ -43,6 +46,7 @@ export interface ApiSurroundings {
   /** What happened, what is going to happen, and what would have. */
   readonly occasions: Occasions;
   readonly courses: CoursesPort;
+  readonly ready: ReadyPort;
   readonly watched: WatchedState;
   /** Goes on to a predictor. */
   readonly ask: AskPredictor;
@@ -127,6 +131,7 @@ export async function serveApi(
   setOverrides(server, surroundings.overrides);
   setOccasions(server, surroundings.occasions);
   setCourses(server, surroundings.courses);
+  setReady(server, surroundings.ready, NEEDED_SECONDS);
   setQuestions(server, surroundings.ask);
   setStream(server, surroundings.watched);
   setConsole(server);
@@ -265,7 +270,7 @@ function setErrors(server: FastifyInstance, log: Logger): void {
     problem(reply, 404, "not-found", [
       "there are / /metrics /v1/recommendations /v1/stream /v1/decisions/{id} /v1/decisions/{id}/replay",
       "/v1/decisions?namespace=&service= /v1/events /v1/changes /v1/overrides /v1/calendars /v1/backtest /v1/what-if /v1/explain",
-      "/v1/incidents /v1/measured /v1/routes /v1/course /v1/fleet /v1/forecast /v1/sensitivities /openapi.json /healthz /readyz",
+      "/v1/incidents /v1/measured /v1/routes /v1/course /v1/fleet /v1/ready /v1/forecast /v1/sensitivities /openapi.json /healthz /readyz",
     ]),
   );
   server.setErrorHandler(async (error: unknown, _request, reply) => {

@@ -4,13 +4,14 @@ import { CourseCard } from "./course.js";
 import { EventLine, Sign } from "./event-words.js";
 import { clock, count, money, ms, percent, percentileName, rate } from "./format.js";
 import { OverrideBanner, OverrideForm } from "./overrides.js";
-import { Card, Tile } from "./parts.js";
+import { Card, Chip, Tile } from "./parts.js";
 import { linkTo } from "./route.js";
 import { isOf, keyOf, of, verdictOf } from "./state.js";
 
 /** @import { EventList, AuditEvent } from "@tradewind/core/contract/audit.ts" */
 /** @import { Fleet, FleetRow } from "@tradewind/core/contract/fleet.ts" */
 /** @import { KeptCourse, KeptPoint } from "@tradewind/core/contract/measured.ts" */
+/** @import { Readiness } from "@tradewind/core/contract/ready.ts" */
 /** @import { Standing, ViewProps } from "./state.js" */
 /** @import { ServedRecommendation } from "@tradewind/core/contract/recommendation.ts" */
 
@@ -23,6 +24,11 @@ export function Overview({ known, standing }) {
   const course = useAsk(standing && of("v1/course", standing, { since }), standing?.lastPlanAtMs);
   const fleet = useAsk(header && "v1/fleet?own=1", version);
   const events = useAsk(standing && of("v1/events", standing, { most: "20" }), version);
+  const isActing = standing?.mode === "act";
+  const readiness = useAsk(
+    standing && !isActing ? of("v1/ready", standing) : undefined,
+    standing?.lastPlanAtMs,
+  );
   const ready = useAsk(header && "readyz", version);
   const point = /** @type {KeptCourse | undefined} */ (course.answer)?.points.at(-1);
   const row = /** @type {Fleet | undefined} */ (fleet.answer)?.applications.find(
@@ -44,6 +50,9 @@ export function Overview({ known, standing }) {
       { class: "columns", key: "below" },
       h(LastDone, { events: own }),
       h(Problems, { standing, missing }),
+      standing?.mode !== undefined &&
+        standing.mode !== "act" &&
+        h(Ready, { answer: /** @type {Readiness | undefined} */ (readiness.answer) }),
     ),
     services[0] !== undefined &&
       h(OverrideForm, {
@@ -80,6 +89,27 @@ const LastDone = ({ events }) =>
             ),
         ),
     h("p", { class: "small" }, h("a", { href: linkTo("timeline") }, "All events")),
+  );
+
+/** Whether mode act is safe, or what is not met yet. @param {{ answer: Readiness | undefined }} props */
+const Ready = ({ answer }) =>
+  answer !== undefined &&
+  h(
+    Card,
+    { title: answer.isSafe ? "Act is safe" : "Ready for act? Not yet" },
+    h(
+      "ul",
+      { class: "events" },
+      answer.checks.map(({ code, isMet, text }) =>
+        h(
+          "li",
+          { key: code },
+          h(Chip, { kind: isMet ? "good" : "warn" }, isMet ? "ok" : "not yet"),
+          " ",
+          h("span", { class: "small" }, text),
+        ),
+      ),
+    ),
   );
 
 /** @param {{ standing: Standing | undefined, missing: readonly string[] }} props */
