@@ -187,9 +187,9 @@ function Tiles({ point, row, services, standing }) {
         note:
           left === undefined
             ? "no request was counted yet"
-            : `of the requests of the last ${minutes < 120 ? `${minutes} min` : `${Math.round(minutes / 60)} h`}`,
+            : `${left < 0 ? "overspent; " : ""}of the requests of the last ${minutes < 120 ? `${minutes} min` : `${Math.round(minutes / 60)} h`}`,
       },
-      left === undefined ? "–" : left < 0 ? `overspent ${percent(-left)}` : percent(left),
+      left === undefined ? "–" : left < 0 ? `−${percent(-left)}` : percent(left),
     ),
     h(
       Tile,
