@@ -43,6 +43,7 @@ import { startCluster } from "./controller/leader.ts";
 import type { ClusterEdges } from "./controller/leader.ts";
 import { sceneApplications } from "./controller/scene/scene-applications.ts";
 import { limitsBy } from "./decide/limits/limits.ts";
+import { SettingsLog } from "./decide/limits/settings-log.ts";
 import { modeOf } from "./decide/limits/mode.ts";
 import { followApplication } from "./decide/limits/own-application.ts";
 import type { OwnApplication } from "./decide/limits/own-application.ts";
@@ -185,11 +186,15 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
   const restored = await recommender.restore();
   await overrides.restore();
   const annotations = new AnnotatedOverrides(overrides, log);
+  const settings = new SettingsLog();
   const looking = setInterval(() => {
     void overrides.look();
     const now = { nowMs: clock.nowMs(), monotonicMs: clock.monotonicMs() };
     for (const place of applicationsIn(recommender.book)) {
-      const { override } = application.annotated(place.namespace, place.application);
+      const { editor, override } = application.annotated(place.namespace, place.application);
+      const own = application.find(place.namespace, place.application);
+      const changed = own === undefined ? [] : settings.look(own, editor, clock.nowMs());
+      if (changed.length > 0) void journal.append(changed);
       void annotations.take(place, override, now);
     }
   }, OVERRIDE_LOOK_MS).unref();
