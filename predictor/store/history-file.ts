@@ -35,8 +35,8 @@ export function findHistory(
       each.name === (application ?? each.name) &&
       each.namespace === (namespace ?? each.namespace),
   );
-  const [one, ...others] = found;
-  if (one !== undefined && others.length === 0) return one.path;
+  const [onlyFound, ...others] = found;
+  if (onlyFound !== undefined && others.length === 0) return onlyFound.path;
   const names = (found.length > 0 ? found : all).map((each) => `${each.namespace}/${each.name}`).slice(0, 8);
   throw new TradewindError(
     "no-store",

@@ -36,18 +36,18 @@ export async function readyFacts(
   const { configured, courses, events, list, nowMs, statuses } = sources;
   const isOwn = ({ application, namespace }: Place): boolean =>
     application === place.application && namespace === place.namespace;
-  const known = list();
+  const recommended = list();
   const head =
-    applicationsOf(known).find(({ name, namespace }) => isOwn({ application: name, namespace })) ?? {};
+    applicationsOf(recommended).find(({ name, namespace }) => isOwn({ application: name, namespace })) ?? {};
   const plan = statuses().find((each) => each.plan !== undefined && isOwn(each.plan))?.plan;
-  const own = configured(place);
+  const configuration = configured(place);
   const now = nowMs();
   const percentile = plan?.objective.percentile;
   return {
     place,
     nowMs: now,
     head,
-    services: known.recommendations.filter(isOwn),
+    services: recommended.recommendations.filter(isOwn),
     budget:
       percentile === undefined
         ? undefined
@@ -56,7 +56,7 @@ export async function readyFacts(
     isComplete: plan?.complete !== false,
     missing: plan?.missing ?? [],
     events: events().filter(isOwn),
-    bounded: own && new Set(own.services.map(({ name }) => name)),
+    bounded: configuration && new Set(configuration.services.map(({ name }) => name)),
   };
 }
 

@@ -100,8 +100,8 @@ const telemetry: Check = ({ head: { unmapped = [] }, isComplete, missing, servic
 };
 
 const model: Check = ({ accuracy = [], services }) => {
-  const known = accuracy.filter(({ windows }) => windows >= LEAST_WINDOWS);
-  const off = known.filter(
+  const compared = accuracy.filter(({ windows }) => windows >= LEAST_WINDOWS);
+  const off = compared.filter(
     ({ error, isHeldNear, modelError, ruleError }) =>
       error > MOST_ERROR || (isHeldNear && modelError > MOST_RULE_RATIO * ruleError),
   );
@@ -112,21 +112,21 @@ const model: Check = ({ accuracy = [], services }) => {
       ({ error, modelError, ruleError, service }) =>
         `${service} is off by ${percent(Math.expm1(error))} (models ${percent(Math.expm1(modelError))}, rule of one line ${percent(Math.expm1(ruleError))})`,
     );
-  const worst = Math.max(0, ...known.map(({ error }) => error));
-  const isMet = known.length > 0 && off.length === 0;
+  const worst = Math.max(0, ...compared.map(({ error }) => error));
+  const isMet = compared.length > 0 && off.length === 0;
   const text =
-    known.length === 0
+    compared.length === 0
       ? `the self time of no service was compared over ${LEAST_WINDOWS} windows yet; it comes by itself`
       : isMet
-        ? `self times of ${known.length} services are known within ${percent(Math.expm1(worst))}`
-        : `self times of ${off.length} of ${known.length} services are not known well; ${names.join("; ")}`;
+        ? `self times of ${compared.length} services are known within ${percent(Math.expm1(worst))}`
+        : `self times of ${off.length} of ${compared.length} services are not known well; ${names.join("; ")}`;
   return {
     code: "model",
     isMet,
     text: text.slice(0, 1_000),
     facts: {
       services: services.length,
-      compared: known.length,
+      compared: compared.length,
       off: off.length,
       worstErrorRatio: Math.expm1(worst),
     },
@@ -151,8 +151,8 @@ const steady: Check = ({ events, nowMs }) => {
 function takenBackOf(decisions: readonly Extract<AuditEvent, { kind: "decision" }>[]): number {
   const byService = Map.groupBy(decisions, ({ service }) => service);
   let count = 0;
-  for (const own of byService.values()) {
-    const ordered = own.toSorted((a, b) => a.atMs - b.atMs);
+  for (const ofService of byService.values()) {
+    const ordered = ofService.toSorted((a, b) => a.atMs - b.atMs);
     count += ordered.filter((decision, index) =>
       ordered
         .slice(index + 1)

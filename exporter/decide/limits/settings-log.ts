@@ -23,13 +23,13 @@ export class SettingsLog {
   look(application: Application, by: string | undefined, nowMs: number): SettingEvent[] {
     const { entries, mode, name, namespace, services } = application;
     const key = applicationKey({ name, namespace });
-    const before = this.#last.get(key);
-    if (before?.application === application) return [];
+    const lastSettings = this.#last.get(key);
+    if (lastSettings?.application === application) return [];
     const bounds = new Map(
       services.map((each) => [each.name, `${each.minReplicas} to ${each.maxReplicas}`] as const),
     );
     this.#last.set(key, { application, mode, bounds });
-    if (before === undefined) return [];
+    if (lastSettings === undefined) return [];
     const event = (
       service: string,
       setting: SettingEvent["setting"],
@@ -47,13 +47,18 @@ export class SettingsLog {
       ...(by !== undefined && { by }),
     });
     const [entry = name] = entries;
-    const moved = [...new Set([...before.bounds.keys(), ...bounds.keys()])].filter(
-      (service) => before.bounds.get(service) !== bounds.get(service),
+    const moved = [...new Set([...lastSettings.bounds.keys(), ...bounds.keys()])].filter(
+      (service) => lastSettings.bounds.get(service) !== bounds.get(service),
     );
     return [
-      ...(before.mode === mode ? [] : [event(entry, "mode", before.mode, mode)]),
+      ...(lastSettings.mode === mode ? [] : [event(entry, "mode", lastSettings.mode, mode)]),
       ...moved.map((service) =>
-        event(service, "bounds", before.bounds.get(service) ?? "default", bounds.get(service) ?? "default"),
+        event(
+          service,
+          "bounds",
+          lastSettings.bounds.get(service) ?? "default",
+          bounds.get(service) ?? "default",
+        ),
       ),
     ];
   }

@@ -41,7 +41,9 @@ describe("tradewind ready", () => {
     expect(text).toMatch(
       /not yet {2}3 services have no maximum of their own; write services with maxReplicas/,
     );
-    const json = JSON.parse((await run("--scaler", exporter.http, "--application", "shop", "--json")).text);
+    const json: unknown = JSON.parse(
+      (await run("--scaler", exporter.http, "--application", "shop", "--json")).text,
+    );
     expect(json).toMatchObject({ application: "shop", isSafe: false });
   });
 

@@ -325,7 +325,7 @@ function options({ limit = 0, lines, name, unit }, { isLast, marks, setIndex }) 
         stroke: colour(stroke),
         width: at === 0 ? 1.6 : 1.2,
         // A line needs two points: a first one alone is a dot.
-        points: { size: 5, show: (plot, series) => known(plot.data[series]) < 3 },
+        points: { size: 5, show: isShort },
         ...(at > 0 && { dash: [4, 3] }),
       })),
     ],
@@ -336,8 +336,9 @@ function options({ limit = 0, lines, name, unit }, { isLast, marks, setIndex }) 
   };
 }
 
-/** @param {ArrayLike<number | null | undefined> | undefined} values */
-const known = (values) => [...(values ?? [])].filter((value) => typeof value === "number").length;
+/** @param {uPlot} plot @param {number} series */
+const isShort = (plot, series) =>
+  Array.from(plot.data[series] ?? []).filter((value) => typeof value === "number").length < 3;
 
 /** A line for each time at which something was done, and one at the limit. @param {uPlot} plot @param {readonly Happening[]} marks @param {number} limit */
 function drawMarks(plot, marks, limit) {

@@ -163,34 +163,61 @@ function Banner({ standing, last }) {
   );
 }
 
+/** @param {{ row: FleetRow | undefined }} props */
+function BudgetTile({ row }) {
+  const { budgetLeftRatio: left, budgetSeconds = 0 } = row ?? {};
+  const minutes = Math.round(budgetSeconds / 60);
+  const time = minutes < 120 ? `${minutes} min` : `${Math.round(minutes / 60)} h`;
+  if (left === undefined)
+    return h(Tile, { label: "Error budget left", note: "no request was counted yet" }, "–");
+  const isOver = left < 0;
+  return h(
+    Tile,
+    {
+      label: "Error budget left",
+      kind: isOver ? "bad" : "",
+      note: `${isOver ? "overspent; " : ""}of the requests of the last ${time}`,
+    },
+    isOver ? `−${percent(-left)}` : percent(left),
+  );
+}
+
+/** @param {{ point: KeptPoint | undefined, isMoved: boolean }} props */
+function CostTile({ isMoved, point }) {
+  const { costPerHour: cost, recommendedCostPerHour: then } = point ?? {};
+  const isKnown = cost !== undefined && then !== undefined && cost !== 0;
+  const change = isKnown ? (then - cost) / cost : 0;
+  const note = isKnown
+    ? `${money(then)} as recommended, ${percent(Math.abs(change))} ${change <= 0 ? "less" : "more"}${isMoved ? "" : "; nothing is moved"}`
+    : "no size is known";
+  return h(Tile, { label: "Cost per hour, running", note }, money(cost));
+}
+
+/** @param {{ services: readonly ServedRecommendation[] }} props */
+function ReplicasTile({ services }) {
+  const ready = services.flatMap(({ replicasReady }) => replicasReady ?? []);
+  const ofThem = ready.length < services.length ? ` of ${count(ready.length)} services` : "";
+  const wanted = services.reduce((sum, { replicas }) => sum + replicas, 0);
+  const stale = services.filter(({ valid }) => !valid).length;
+  const old = stale > 0 ? `; ${stale} too old to be served` : "";
+  return h(
+    Tile,
+    {
+      label: `Replicas ready${ofThem}`,
+      note: `${count(wanted)} recommended, ${count(services.length)} services${old}`,
+    },
+    count(ready.length === 0 ? undefined : ready.reduce((sum, each) => sum + each, 0)),
+  );
+}
+
 /** @param {{ standing: Standing | undefined, point: KeptPoint | undefined, row: FleetRow | undefined, services: readonly ServedRecommendation[] }} props */
 function Tiles({ point, row, services, standing }) {
-  const known = services.flatMap(({ replicasReady }) => replicasReady ?? []);
-  const ready = known.length === 0 ? undefined : known.reduce((sum, each) => sum + each, 0);
-  const ofThem = known.length < services.length ? ` of ${count(known.length)}` : "";
-  const wanted = services.reduce((sum, { replicas }) => sum + replicas, 0);
-  const { costPerHour: cost, recommendedCostPerHour: then } = point ?? {};
-  const change = cost === undefined || then === undefined || cost === 0 ? undefined : (then - cost) / cost;
-  const isMoved = standing?.mode === "act";
-  const stale = services.filter(({ valid }) => !valid).length;
-  const held = services.filter(({ override }) => override !== undefined).length;
-  const left = row?.budgetLeftRatio;
-  const minutes = Math.round((row?.budgetSeconds ?? 0) / 60);
+  const overridden = services.filter(({ override }) => override !== undefined).length;
+  const { mode = "observe", regret } = standing ?? {};
   return h(
     "dl",
     { class: "tiles" },
-    h(
-      Tile,
-      {
-        label: "Error budget left",
-        kind: left !== undefined && left < 0 ? "bad" : "",
-        note:
-          left === undefined
-            ? "no request was counted yet"
-            : `${left < 0 ? "overspent; " : ""}of the requests of the last ${minutes < 120 ? `${minutes} min` : `${Math.round(minutes / 60)} h`}`,
-      },
-      left === undefined ? "–" : left < 0 ? `−${percent(-left)}` : percent(left),
-    ),
+    h(BudgetTile, { row }),
     h(
       Tile,
       {
@@ -199,41 +226,24 @@ function Tiles({ point, row, services, standing }) {
       },
       rate(point?.requestsPerSecond),
     ),
-    h(
-      Tile,
-      {
-        label: "Cost per hour, running",
-        note:
-          change === undefined
-            ? "no size is known"
-            : `${money(then)} as recommended, ${percent(Math.abs(change))} ${change <= 0 ? "less" : "more"}${isMoved ? "" : "; nothing is moved"}`,
-      },
-      money(cost),
-    ),
-    h(
-      Tile,
-      {
-        label: `Replicas ready${ofThem && `${ofThem} services`}`,
-        note: `${count(wanted)} recommended, ${count(services.length)} services${stale > 0 ? `; ${stale} too old to be served` : ""}`,
-      },
-      count(ready),
-    ),
+    h(CostTile, { point, isMoved: mode === "act" }),
+    h(ReplicasTile, { services }),
     h(
       Tile,
       {
         label: "Held by a person",
-        note: held === 0 ? "pause, hold, floor or undo below" : "see above until when",
+        note: overridden === 0 ? "pause, hold, floor or undo below" : "see above until when",
       },
-      held === 0 ? "none" : `${count(held)} of ${count(services.length)}`,
+      overridden === 0 ? "none" : `${count(overridden)} of ${count(services.length)}`,
     ),
-    standing?.regret !== undefined &&
+    regret !== undefined &&
       h(
         Tile,
         {
-          label: `Missed savings (${standing.mode ?? "observe"})`,
-          note: `objective missed ${Math.round(standing.regret.missedSeconds)} s while more was recommended`,
+          label: `Missed savings (${mode})`,
+          note: `objective missed ${Math.round(regret.missedSeconds)} s while more was recommended`,
         },
-        money(standing.regret.savedCost),
+        money(regret.savedCost),
       ),
   );
 }
