@@ -47,7 +47,9 @@ const MOST_NAMES = 5;
 
 /** Everything that a scaler can say itself; autoscalers and fallbacks are objects of the cluster. */
 export function readiness(facts: ReadyFacts): Readiness {
-  const checks = [seen, plan, telemetry, model, steady, objective, maximum].map((check) => check(facts));
+  const checks = [seenLongEnough, plan, telemetry, model, steady, objective, maximum].map((check) =>
+    check(facts),
+  );
   return {
     schema: READY_SCHEMA,
     application: facts.place.application,
@@ -60,7 +62,7 @@ export function readiness(facts: ReadyFacts): Readiness {
 
 type Check = (facts: ReadyFacts) => ReadyCheck;
 
-const seen: Check = ({ budget, neededSeconds }) => {
+const seenLongEnough: Check = ({ budget, neededSeconds }) => {
   const seenSeconds = Math.round(budget?.budgetSeconds ?? 0);
   const isMet = seenSeconds >= neededSeconds;
   const hours = (seconds: number): string => `${(seconds / 3_600).toFixed(1)} h`;
@@ -79,7 +81,7 @@ const plan: Check = ({ head: { policy, problem } }) => {
       ? `no new plan comes: ${problem}`
       : isMet
         ? `level '${policy}' decides, by models`
-        : `level '${policy ?? "none"}' decides, which knows no models; docs/policy.md says what it lacks`;
+        : `level '${policy ?? "none"}' decides, which knows no models; docs/policies.md says what it lacks`;
   return { code: "plan", isMet, text: text.slice(0, 1_000), facts: {} };
 };
 
@@ -101,11 +103,11 @@ const telemetry: Check = ({ head: { unmapped = [] }, isComplete, missing, servic
 
 const model: Check = ({ accuracy = [], services }) => {
   const compared = accuracy.filter(({ windows }) => windows >= LEAST_WINDOWS);
-  const off = compared.filter(
+  const badlyKnown = compared.filter(
     ({ error, isHeldNear, modelError, ruleError }) =>
       error > MOST_ERROR || (isHeldNear && modelError > MOST_RULE_RATIO * ruleError),
   );
-  const names = off
+  const names = badlyKnown
     .toSorted((a, b) => b.error - a.error)
     .slice(0, MOST_NAMES)
     .map(
@@ -113,13 +115,13 @@ const model: Check = ({ accuracy = [], services }) => {
         `${service} is off by ${percent(Math.expm1(error))} (models ${percent(Math.expm1(modelError))}, rule of one line ${percent(Math.expm1(ruleError))})`,
     );
   const worst = Math.max(0, ...compared.map(({ error }) => error));
-  const isMet = compared.length > 0 && off.length === 0;
+  const isMet = compared.length > 0 && badlyKnown.length === 0;
   const text =
     compared.length === 0
       ? `the self time of no service was compared over ${LEAST_WINDOWS} windows yet; it comes by itself`
       : isMet
         ? `self times of ${compared.length} services are known within ${percent(Math.expm1(worst))}`
-        : `self times of ${off.length} of ${compared.length} services are not known well; ${names.join("; ")}`;
+        : `self times of ${badlyKnown.length} of ${compared.length} services are not known well; ${names.join("; ")}`;
   return {
     code: "model",
     isMet,
@@ -127,7 +129,7 @@ const model: Check = ({ accuracy = [], services }) => {
     facts: {
       services: services.length,
       compared: compared.length,
-      off: off.length,
+      off: badlyKnown.length,
       worstErrorRatio: Math.expm1(worst),
     },
   };
@@ -172,17 +174,17 @@ const isBack = (decision: Sizes, later: Sizes): boolean =>
   });
 
 const objective: Check = ({ budget, services }) => {
-  const left = budget?.budgetLeftRatio;
+  const { budgetLeftRatio } = budget ?? {};
   const grows = services.filter(({ replicas, replicasReady = replicas }) => replicas > replicasReady).length;
   // A miss that more replicas would end is what act is for.
-  const isMet = left === undefined || left >= 0 || grows > 0;
-  const facts = { ...(left !== undefined && { budgetLeftRatio: left }), grows };
-  if (left === undefined)
+  const isMet = budgetLeftRatio === undefined || budgetLeftRatio >= 0 || grows > 0;
+  const facts = { ...(budgetLeftRatio !== undefined && { budgetLeftRatio }), grows };
+  if (budgetLeftRatio === undefined)
     return { code: "objective", isMet, text: "no request was held to the objective", facts };
   const text =
-    left >= 0
-      ? `${percent(left)} of the error budget is left`
-      : `the error budget is overspent by ${percent(-left)}${grows > 0 ? `, and more replicas are recommended of ${grows} services` : "; no size that is recommended ends it: see tradewind explain"}`;
+    budgetLeftRatio >= 0
+      ? `${percent(budgetLeftRatio)} of the error budget is left`
+      : `the error budget is overspent by ${percent(-budgetLeftRatio)}${grows > 0 ? `, and more replicas are recommended of ${grows} services` : "; no size that is recommended ends it: see tradewind explain"}`;
   return { code: "objective", isMet, text, facts };
 };
 

@@ -55,16 +55,16 @@ export class Tiers {
 
   /** Oldest first: of each time the densest that is kept. @param sinceMs only rows after it */
   rows(sinceMs = 0): number[][] {
-    let all: number[][] = [];
+    let denseRows: number[][] = [];
     let fromMs = Number.POSITIVE_INFINITY;
     this.#rings.forEach((ring, tier) => {
       const open = this.#open[tier];
       const tierRows = [...ring.rows(), ...(open === undefined ? [] : [merged(open, this.#layout)])];
       const older = tierRows.filter(([atMs = 0]) => atMs < fromMs && atMs > sinceMs);
-      all = [...older, ...all];
+      denseRows = [...older, ...denseRows];
       fromMs = Math.min(fromMs, tierRows[0]?.[0] ?? Number.POSITIVE_INFINITY);
     });
-    return all;
+    return denseRows;
   }
 }
 

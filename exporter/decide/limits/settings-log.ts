@@ -18,9 +18,9 @@ export class SettingsLog {
 
   /**
    * Compares a configuration with the one before; the first one is nothing new.
-   * @param by field manager that wrote it last, where it is known
+   * @param editor field manager that wrote it last, where it is known
    */
-  look(application: Application, by: string | undefined, nowMs: number): SettingEvent[] {
+  look(application: Application, editor: string | undefined, nowMs: number): SettingEvent[] {
     const { entries, mode, name, namespace, services } = application;
     const key = applicationKey({ name, namespace });
     const lastSettings = this.#last.get(key);
@@ -30,12 +30,22 @@ export class SettingsLog {
     );
     this.#last.set(key, { application, mode, bounds });
     if (lastSettings === undefined) return [];
-    const event = (
-      service: string,
-      setting: SettingEvent["setting"],
-      from: string,
-      to: string,
-    ): SettingEvent => ({
+    const { bounds: lastBounds, mode: lastMode } = lastSettings;
+    const moved = [...new Set([...lastBounds.keys(), ...bounds.keys()])].filter(
+      (service) => lastBounds.get(service) !== bounds.get(service),
+    );
+    const changes = [
+      ...(lastMode === mode
+        ? []
+        : [{ service: entries[0] ?? name, setting: "mode" as const, from: lastMode, to: mode }]),
+      ...moved.map((service) => ({
+        service,
+        setting: "bounds" as const,
+        from: lastBounds.get(service) ?? "default",
+        to: bounds.get(service) ?? "default",
+      })),
+    ];
+    return changes.map(({ from, service, setting, to }) => ({
       kind: "setting",
       application: name,
       namespace,
@@ -44,22 +54,7 @@ export class SettingsLog {
       setting,
       from,
       to,
-      ...(by !== undefined && { by }),
-    });
-    const [entry = name] = entries;
-    const moved = [...new Set([...lastSettings.bounds.keys(), ...bounds.keys()])].filter(
-      (service) => lastSettings.bounds.get(service) !== bounds.get(service),
-    );
-    return [
-      ...(lastSettings.mode === mode ? [] : [event(entry, "mode", lastSettings.mode, mode)]),
-      ...moved.map((service) =>
-        event(
-          service,
-          "bounds",
-          lastSettings.bounds.get(service) ?? "default",
-          bounds.get(service) ?? "default",
-        ),
-      ),
-    ];
+      ...(editor !== undefined && { by: editor }),
+    }));
   }
 }

@@ -24,16 +24,9 @@ export function Overview({ known, standing }) {
   const course = useAsk(standing && of("v1/course", standing, { since }), standing?.lastPlanAtMs);
   const fleet = useAsk(header && "v1/fleet?own=1", version);
   const events = useAsk(standing && of("v1/events", standing, { most: "20" }), version);
-  const isActing = standing?.mode === "act";
-  const readiness = useAsk(
-    standing && !isActing ? of("v1/ready", standing) : undefined,
-    standing?.lastPlanAtMs,
-  );
   const ready = useAsk(header && "readyz", version);
   const point = /** @type {KeptCourse | undefined} */ (course.answer)?.points.at(-1);
-  const row = /** @type {Fleet | undefined} */ (fleet.answer)?.applications.find(
-    ({ name, namespace }) => standing !== undefined && keyOf({ name, namespace }) === keyOf(standing),
-  );
+  const row = rowOf(/** @type {Fleet | undefined} */ (fleet.answer), standing);
   const all = /** @type {EventList | undefined} */ (events.answer)?.events ?? [];
   const own = all.filter((event) => isOf(event, standing));
   const services = known.recommendations.filter((each) => isOf(each, standing));
@@ -50,9 +43,7 @@ export function Overview({ known, standing }) {
       { class: "columns", key: "below" },
       h(LastDone, { events: own }),
       h(Problems, { standing, missing }),
-      standing?.mode !== undefined &&
-        standing.mode !== "act" &&
-        h(Ready, { answer: /** @type {Readiness | undefined} */ (readiness.answer) }),
+      h(Ready, { standing }),
     ),
     services[0] !== undefined &&
       h(OverrideForm, {
@@ -91,10 +82,17 @@ const LastDone = ({ events }) =>
     h("p", { class: "small" }, h("a", { href: linkTo("timeline") }, "All events")),
   );
 
-/** Whether mode act is safe, or what is not met yet. @param {{ answer: Readiness | undefined }} props */
-const Ready = ({ answer }) =>
-  answer !== undefined &&
-  h(
+/** @param {Fleet | undefined} fleet @param {Standing | undefined} standing */
+const rowOf = (fleet, standing) =>
+  standing && fleet?.applications.find((each) => keyOf(each) === keyOf(standing));
+
+/** Whether mode act is safe, or what is not met yet; nothing where it acts. @param {{ standing: Standing | undefined }} props */
+function Ready({ standing }) {
+  const { lastPlanAtMs, mode = "act" } = standing ?? {};
+  const asked = useAsk(mode === "act" ? undefined : of("v1/ready", standing), lastPlanAtMs);
+  const answer = /** @type {Readiness | undefined} */ (asked.answer);
+  if (answer === undefined) return undefined;
+  return h(
     Card,
     { title: answer.isSafe ? "Act is safe" : "Ready for act? Not yet" },
     h(
@@ -111,6 +109,7 @@ const Ready = ({ answer }) =>
       ),
     ),
   );
+}
 
 /** @param {{ standing: Standing | undefined, missing: readonly string[] }} props */
 function Problems({ missing, standing }) {

@@ -46,7 +46,7 @@ describe("doctor", () => {
       `from: "${from}", until: "${until}", floor: { replicas: 2 }`;
     const path = config(
       `services: [{ name: cart }]\ncalendars:\n` +
-        `  - { name: sale, ${window("2020-11-27T00:00", "2020-11-28T00:00")} }\n` +
+        `  - { name: sale, ${window("2025-11-28T00:00", "2025-11-29T00:00")} }\n` +
         `  - { name: typo, services: [crat, front], ${window("0 8 * * *", "0 9 * * *")} }\n` +
         `  - { name: fine, services: [cart], ${window("0 8 * * *", "0 9 * * *")} }\n`,
     );
