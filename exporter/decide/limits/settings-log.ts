@@ -45,16 +45,13 @@ export class SettingsLog {
         to: bounds.get(service) ?? "default",
       })),
     ];
-    return changes.map(({ from, service, setting, to }) => ({
-      kind: "setting",
+    const common = {
+      kind: "setting" as const,
       application: name,
       namespace,
-      service,
       atMs: nowMs,
-      setting,
-      from,
-      to,
       ...(editor !== undefined && { by: editor }),
-    }));
+    };
+    return changes.map((change) => Object.assign({}, common, change));
   }
 }
