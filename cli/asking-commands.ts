@@ -33,6 +33,13 @@ export const ASKING_COMMANDS: readonly CommandEntry[] = [
     load: async () => import("@tradewind/exporter/commands/why.ts"),
   },
   {
+    name: "ready",
+    summary: "say whether mode act is safe for an application, or what is not met yet",
+    group: LOOK,
+    asks: { scaler: "one" },
+    load: async () => import("@tradewind/exporter/commands/ready.ts"),
+  },
+  {
     name: "explain",
     summary: "say why the objective is missed: service, resource, evidence, and what would end it",
     group: LOOK,

@@ -27,6 +27,7 @@ import { recommendationHeader, recommendationList, servedNow } from "./decide/re
 import { Courses } from "./decide/course/courses.ts";
 import { fleetRows } from "./decide/course/fleet.ts";
 import { followCourse } from "./decide/course/follow.ts";
+import { readyFacts } from "./decide/course/ready-facts.ts";
 import { serveApi } from "./serve/api/server.ts";
 import type { ApiServer } from "./serve/api/server.ts";
 import { AnnotatedOverrides } from "./decide/override/annotations.ts";
@@ -42,6 +43,7 @@ import { startCluster } from "./controller/leader.ts";
 import type { ClusterEdges } from "./controller/leader.ts";
 import { sceneApplications } from "./controller/scene/scene-applications.ts";
 import { limitsBy } from "./decide/limits/limits.ts";
+import { SettingsLog } from "./decide/limits/settings-log.ts";
 import { modeOf } from "./decide/limits/mode.ts";
 import { followApplication } from "./decide/limits/own-application.ts";
 import type { OwnApplication } from "./decide/limits/own-application.ts";
@@ -184,11 +186,15 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
   const restored = await recommender.restore();
   await overrides.restore();
   const annotations = new AnnotatedOverrides(overrides, log);
+  const settings = new SettingsLog();
   const looking = setInterval(() => {
     void overrides.look();
     const now = { nowMs: clock.nowMs(), monotonicMs: clock.monotonicMs() };
     for (const place of applicationsIn(recommender.book)) {
-      const { override } = application.annotated(place.namespace, place.application);
+      const { editor, override } = application.annotated(place.namespace, place.application);
+      const own = application.find(place.namespace, place.application);
+      const changed = own === undefined ? [] : settings.look(own, editor, clock.nowMs());
+      if (changed.length > 0) void journal.append(changed);
       void annotations.take(place, override, now);
     }
   }, OVERRIDE_LOOK_MS).unref();
@@ -482,6 +488,19 @@ async function openPorts(
             1e3 * periodSeconds(application.find(namespace, name)?.errorBudget ?? { period: "1d" }),
         }),
       others: async () => otherFleets.read(),
+    },
+    ready: {
+      places: () => [...applicationsIn(recommender.book)],
+      facts: async (place) =>
+        readyFacts(place, {
+          list,
+          statuses,
+          events: () => journal.recent(),
+          courses,
+          configured: ({ application: name, namespace }) => application.find(namespace, name),
+          ask: async (of, question) => plans.ask(of, question),
+          nowMs: () => clock.nowMs(),
+        }),
     },
     watched: {
       header: () => recommendationHeader(statuses(), clock, plans.hasAnswer),

@@ -91,6 +91,17 @@ export const AuditEvent = z.discriminatedUnion("kind", [
     untilMs: EpochMs,
     replicas: Count.optional(),
   }),
+  /** Somebody set another mode, which stands under the service that users call, or other bounds of a service. */
+  z.strictObject({
+    kind: z.literal("setting"),
+    ...Of,
+    atMs: EpochMs,
+    setting: z.enum(["mode", "bounds"]),
+    from: z.string().max(64),
+    to: z.string().max(64),
+    /** Field manager that wrote the Application last; absent of a file. */
+    by: z.string().max(200).optional(),
+  }),
   /** A change that waits for a person came into this state. */
   z.strictObject({
     kind: z.literal("change"),

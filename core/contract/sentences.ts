@@ -176,6 +176,8 @@ export function eventText(event: AuditEvent): string {
       return `calendar '${event.calendar}' of at least ${event.floorReplicas} replicas ${event.state}${deciderText(event)}`;
     case "override":
       return overrideEventText(event);
+    case "setting":
+      return `${event.setting} ${event.from} → ${event.to}${deciderText(event)}`;
     case "change":
     default:
       return `${resourceChangeText(event)} ${event.state}${deciderText(event)}`;

@@ -32,7 +32,10 @@ export function configure(command: Command): void {
   command
     .command("export")
     .description("print all rows as JSON lines, oldest first")
-    .requiredOption("--state <dir>", "the scaler's state directory; it may be running")
+    .requiredOption(
+      "--state <dir>",
+      "the scaler's state directory, or that of tradewind local; it may be running",
+    )
     .action(async ({ state }: { readonly state: string }) => {
       const { openTrail } = await import("../keep/journal/journal.ts");
       using trail = openTrail(state);
@@ -42,7 +45,7 @@ export function configure(command: Command): void {
     .description(
       "check that every row follows from the one before it, and the changes in force from the rows",
     )
-    .option("--state <dir>", "the scaler's state directory; it may be running")
+    .option("--state <dir>", "the scaler's state directory, or that of tradewind local; it may be running")
     .option("--file <file>", "rows that 'export' printed; the changes in force are not in it")
     .option("--head <hash>", "hash that was noted elsewhere: the trail must contain its row")
     .option("--seq <number>", "number of that row")

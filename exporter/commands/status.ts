@@ -7,13 +7,18 @@ import { DecisionRecord, RecommendationList } from "@tradewind/core/contract/rec
 import { TradewindError } from "@tradewind/core/values/errors.ts";
 import { addJsonFlag, exitCodes, printAnswer } from "@tradewind/core/terminal/answer.ts";
 import type { Answer } from "@tradewind/core/terminal/answer.ts";
+import { Fleet } from "@tradewind/core/contract/fleet.ts";
+import { fleetInWords } from "../serve/api/fleet-in-words.ts";
 import { decisionsInWords, serviceStatusInWords, statusInWords } from "../serve/api/in-words.ts";
 
 const EXAMPLES = `
 Examples:
   $ tradewind status
+  $ tradewind status --application hotel
   $ tradewind status --scaler http://127.0.0.1:9812 --service search
   $ tradewind status --json | jq '.recommendations[] | {service, replicas, setBy}'
+
+Of several applications it shows one line each, the worst first; --application shows the services of one.
 
 Changes are listed newest first: of each service the newest decision that changed a size, with the reason it had then. With
 --service: what the newest decision says now, and every kept decision that changed a size of that service.
@@ -25,6 +30,8 @@ const Decisions = z.object({ decisions: z.array(DecisionRecord) });
 interface Flags extends AccessFlags {
   readonly scaler: string;
   readonly service?: string;
+  readonly application?: string;
+  readonly namespace?: string;
   readonly json: boolean;
 }
 
@@ -33,6 +40,8 @@ export function configure(command: Command): void {
   command
     .description("Show what is recommended now, and which decision set it.")
     .option("--scaler <url>", "address of the scaler", "http://127.0.0.1:9812")
+    .option("--application <name>", "only this application, where there are several")
+    .option("--namespace <name>", "only this namespace")
     .option("--service <name>", "only this service, with the decisions that changed its size");
   addJsonFlag(addAccessFlags(command, "the scaler"), "the answer of /v1/recommendations")
     .addHelpText("after", EXAMPLES)
@@ -43,8 +52,15 @@ export function configure(command: Command): void {
     });
 }
 
-async function shown({ service }: Flags, client: EndpointClient): Promise<Answer> {
-  const list = await client.json({ path: "v1/recommendations" }, RecommendationList);
+async function shown(flags: Flags, client: EndpointClient): Promise<Answer> {
+  const { application, namespace, service } = flags;
+  const all = await client.json({ path: "v1/recommendations" }, RecommendationList);
+  const list = ofApplication(all, flags);
+  const isNamed = application !== undefined || namespace !== undefined || service !== undefined;
+  if (!isNamed && (list.applications?.length ?? 0) > 1) {
+    const fleet = await client.json({ path: "v1/fleet" }, Fleet);
+    return { json: list, text: (paint) => fleetInWords(fleet, list, paint) };
+  }
   const recommendations = list.recommendations.filter((each) => [undefined, each.service].includes(service));
   if (service !== undefined && recommendations.length === 0) {
     const known = list.recommendations.map((each) => each.service).slice(0, 20);
@@ -56,9 +72,9 @@ async function shown({ service }: Flags, client: EndpointClient): Promise<Answer
   const json = { ...list, recommendations };
   if (service === undefined) return { json, text: (paint) => statusInWords(json, paint) };
   const histories: DecisionRecord[][] = [];
-  for (const { namespace } of recommendations) {
+  for (const each of recommendations) {
     const { decisions } = await client.json(
-      { path: "v1/decisions", query: { namespace, service } },
+      { path: "v1/decisions", query: { namespace: each.namespace, service } },
       Decisions,
     );
     histories.push(decisions);
@@ -66,4 +82,34 @@ async function shown({ service }: Flags, client: EndpointClient): Promise<Answer
   const text: Answer["text"] = (paint) =>
     [serviceStatusInWords(json, paint), ...histories.map((each) => decisionsInWords(each))].join("\n\n");
   return { json, text };
+}
+
+/** What is of one application or namespace. @throws TradewindError `unknown-application` */
+function ofApplication(list: RecommendationList, { application, namespace }: Flags): RecommendationList {
+  if (application === undefined && namespace === undefined) return list;
+  const isAsked = (each: {
+    readonly application: string | undefined;
+    readonly namespace: string | undefined;
+  }): boolean =>
+    each.application === (application ?? each.application) &&
+    each.namespace === (namespace ?? each.namespace);
+  const applications = list.applications?.filter((each) => isAsked({ ...each, application: each.name }));
+  if (
+    applications?.length === 0 ||
+    (list.applications === undefined &&
+      !isAsked({ application: list.application, namespace: list.namespace }))
+  ) {
+    const known = list.applications?.map((each) => `${each.namespace}/${each.name}`) ?? [
+      `${list.namespace ?? "?"}/${list.application ?? "?"}`,
+    ];
+    throw new TradewindError(
+      "unknown-application",
+      `there is no application '${[namespace, application].filter((part) => part !== undefined).join("/")}'; applications: ${known.slice(0, 20).join(", ")}`,
+    );
+  }
+  return {
+    ...list,
+    ...(applications && { applications }),
+    recommendations: list.recommendations.filter(isAsked),
+  };
 }

@@ -1,3 +1,4 @@
+import { ListOf } from "../objects/bounded.ts";
 import { z } from "zod";
 import type { Clock } from "@tradewind/core/process/clock.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
@@ -30,6 +31,16 @@ export function applicationPlace(config: string): ApplicationPlace | undefined {
   return { namespace: groups["namespace"] ?? "", name: groups["name"] ?? "" };
 }
 
+const MOST_MANAGERS = 100;
+
+/** Who wrote which fields last. */
+const ManagedFields = z.object({
+  manager: z.string().max(200).default("unknown"),
+  time: z.string().max(40).nullish(),
+  subresource: z.string().nullish(),
+  fieldsV1: z.looseObject({ "f:spec": z.unknown().optional() }).nullish(),
+});
+
 /** An Application resource, as it is read. */
 export const Resource = z.object({
   metadata: z.object({
@@ -37,6 +48,8 @@ export const Resource = z.object({
     namespace: z.string(),
     generation: z.number().optional(),
     annotations: StringMap,
+    // One that is not understood names no editor, and keeps nobody from being planned.
+    managedFields: ListOf(ManagedFields, MOST_MANAGERS).catch([]),
   }),
   spec: z.custom<Record<string, unknown>>(
     (spec) => typeof spec === "object" && spec !== null && !Array.isArray(spec),
@@ -50,6 +63,8 @@ export interface Annotated {
   /** Ids of changes that are decided on. */
   readonly approved: readonly string[];
   readonly refused: readonly string[];
+  /** Field manager that wrote its spec last. */
+  readonly editor?: string;
 }
 
 /** How the newest state of an application's configuration was read. */
@@ -67,7 +82,7 @@ const OVERRIDE = "tradewind.dev/override";
 const MOST_CHARACTERS = 20_000;
 
 /** Ids are separated by commas. An id in both is refused. */
-export function annotatedIn({ annotations }: z.infer<typeof Resource>["metadata"]): Annotated {
+export function annotatedIn({ annotations, managedFields }: z.infer<typeof Resource>["metadata"]): Annotated {
   const idsOf = (name: string): string[] =>
     (annotations[name] ?? "")
       .slice(0, MOST_CHARACTERS)
@@ -75,11 +90,15 @@ export function annotatedIn({ annotations }: z.infer<typeof Resource>["metadata"
       .map((each) => each.trim())
       .filter((each) => each !== "");
   const refused = new Set(idsOf(REFUSE));
+  const [editor] = managedFields
+    .filter(({ fieldsV1, subresource }) => (subresource ?? "") === "" && fieldsV1?.["f:spec"] !== undefined)
+    .toSorted((a, b) => ((a.time ?? "") < (b.time ?? "") ? 1 : -1));
   const override = annotations[OVERRIDE]?.slice(0, MOST_CHARACTERS);
   return {
     approved: idsOf(APPROVE).filter((each) => !refused.has(each)),
     refused: [...refused],
     ...(override !== undefined && { override }),
+    ...(editor !== undefined && { editor: editor.manager }),
   };
 }
 

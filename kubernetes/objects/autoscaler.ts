@@ -142,6 +142,8 @@ function pauseOf(annotations: Readonly<Record<string, string>>): Pause | undefin
 export interface ScaledObject extends Autoscaler {
   readonly uid: string;
   readonly triggers: readonly z.infer<typeof Trigger>[];
+  /** KEDA has a number of replicas for when no scaler answers. */
+  readonly hasFallback: boolean;
 }
 
 export const ScaledObject = z
@@ -152,6 +154,7 @@ export const ScaledObject = z
       minReplicaCount: Replicas,
       maxReplicaCount: Replicas,
       triggers: ListOf(Trigger, MOST_METRICS),
+      fallback: z.object({ replicas: z.number() }).nullish(),
       advanced: z
         .object({ horizontalPodAutoscalerConfig: z.object({ behavior: Behavior }).nullish() })
         .nullish(),
@@ -179,5 +182,6 @@ export const ScaledObject = z
       managedBy: managerOf(metadata),
       uid,
       triggers,
+      hasFallback: typeof spec.fallback?.replicas === "number",
     };
   });

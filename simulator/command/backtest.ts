@@ -87,7 +87,7 @@ async function run(flags: Flags): Promise<void> {
   }
   const sets =
     flags.state !== undefined
-      ? readStored(flags.state, query)
+      ? readStored(flags.state, query, application)
       : await readPrometheus(flags.sources ?? "", application, query, {
           log: createLog("backtest", "warn"),
           onProgress: (done) => show("reading the past", done),

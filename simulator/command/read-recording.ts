@@ -1,5 +1,3 @@
-import { existsSync } from "node:fs";
-import { join } from "node:path";
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import { TradewindError } from "@tradewind/core/values/errors.ts";
@@ -7,7 +5,7 @@ import type { Logger } from "@tradewind/core/process/log.ts";
 import { Backfill } from "@tradewind/predictor/sources/backfill/backfill.ts";
 import { makeSources } from "@tradewind/predictor/sources/make-sources.ts";
 import { readSections } from "@tradewind/predictor/sources/sources-config.ts";
-import { HISTORY_FILE } from "@tradewind/predictor/store/history-file.ts";
+import { findHistory } from "@tradewind/predictor/store/history-file.ts";
 import { openHistory } from "@tradewind/predictor/store/read-history.ts";
 import { SqliteStore } from "@tradewind/predictor/store/sqlite-store.ts";
 import { historyOf } from "../backtest/history.ts";
@@ -19,12 +17,17 @@ export interface RecordingQuery {
 
 /**
  * Windows that a predictor has stored.
- * @param state the predictor's state directory, or one that holds it as `predictor`
+ * @param state as of {@link findHistory}
+ * @param application whose windows they are, where several are stored
  * @throws TradewindError `no-store`
  */
-export function readStored(state: string, { fromMs, toMs }: RecordingQuery): WindowSet[] {
-  const below = join(state, "predictor", HISTORY_FILE);
-  using history = openHistory(existsSync(below) ? below : join(state, HISTORY_FILE));
+export function readStored(
+  state: string,
+  { fromMs, toMs }: RecordingQuery,
+  application?: Pick<Application, "name" | "namespace">,
+): WindowSet[] {
+  const place = application && { application: application.name, namespace: application.namespace };
+  using history = openHistory(findHistory(state, place));
   return historyOf(history.windows({ fromMs, toMs }), history.flows({ fromMs, toMs }));
 }
 

@@ -112,12 +112,14 @@ export async function asking<Result>(
 }
 
 /** With these a process says why there is nothing to show. */
-const NOTHING_TO_SHOW = [404, 503];
+const NOTHING_TO_SHOW = [400, 404, 503];
+/** The command line is to be changed. */
+const WRONG_QUESTIONS = new Set(["bad-request", "several-applications"]);
 
 /**
  * Asks for what may not be there yet.
  * @param absent code of the error that has the reason which the process gave
- * @throws TradewindError as {@link asking}, and with that code
+ * @throws TradewindError as {@link asking}, with that code, and `invalid-input` where the process asks for another question
  */
 export async function askFor<Answer>(
   asked: OwnProcess,
@@ -129,6 +131,10 @@ export async function askFor<Answer>(
   return asking(asked, access, async (client) => {
     const answer = await client.json({ ...call, acceptStatuses: NOTHING_TO_SHOW }, either);
     if ("shown" in answer) return answer.shown;
-    throw new TradewindError(absent, `the ${asked.name} at ${asked.url}: ${answer.error.message}`);
+    const isWrong = WRONG_QUESTIONS.has(answer.error.code);
+    throw new TradewindError(
+      isWrong ? "invalid-input" : absent,
+      `the ${asked.name} at ${asked.url}: ${answer.error.message}`,
+    );
   });
 }

@@ -1,5 +1,6 @@
 import type { FleetRow } from "@tradewind/core/contract/fleet.ts";
 import { worstFirst } from "@tradewind/core/contract/fleet.ts";
+import type { OverrideInForce } from "@tradewind/core/contract/override.ts";
 import { overrideText } from "@tradewind/core/contract/override.ts";
 import type {
   RecommendationList,
@@ -32,7 +33,7 @@ export function fleetRows(list: RecommendationList, sources: FleetSources): Flee
     .toSorted(worstFirst);
 }
 
-type Head = Pick<
+export type Head = Pick<
   ServedApplication,
   | "failedRatio"
   | "measuredLatencySeconds"
@@ -40,17 +41,19 @@ type Head = Pick<
   | "name"
   | "namespace"
   | "objective"
+  | "policy"
   | "problem"
   | "standing"
+  | "unmapped"
 >;
 
-function applicationsOf(list: RecommendationList): readonly Head[] {
+/** Each application's own part of the list. */
+export function applicationsOf(list: RecommendationList): readonly Head[] {
   if (list.applications !== undefined) return list.applications;
   const { application: name, namespace, predictor, ...head } = list;
   if (name === undefined || namespace === undefined) return [];
-  return [
-    { ...head, name, namespace, ...(predictor.problem !== undefined && { problem: predictor.problem }) },
-  ];
+  const { policy, problem } = predictor;
+  return [{ ...head, name, namespace, ...(problem !== undefined && { problem }), ...(policy && { policy }) }];
 }
 
 function rowOf(
@@ -63,7 +66,7 @@ function rowOf(
   const { costPerHour, recommendedCostPerHour } = courses.course(place, {})?.points.at(-1) ?? {};
   const sloRatio = severityOf(head);
   const ready = services.flatMap(({ replicasReady }) => replicasReady ?? []);
-  const held = services.flatMap(({ override }) => override ?? []);
+  const overridesInForce = services.flatMap(({ override }) => override ?? []);
   const budget =
     objective &&
     courses.budgetLeft(place, {
@@ -87,14 +90,15 @@ function rowOf(
     replicas: sum(services.map(({ replicas }) => replicas)),
     ...(costPerHour !== undefined && { costPerHour }),
     ...(recommendedCostPerHour !== undefined && { recommendedCostPerHour }),
-    heldRatio: services.length === 0 ? 0 : held.length / services.length,
-    overrides: [...new Set(held.map(({ replicas: _, ...each }) => overrideText(each)))].slice(
-      0,
-      MOST_OVERRIDES,
-    ),
+    heldRatio: services.length === 0 ? 0 : overridesInForce.length / services.length,
+    overrides: [...new Set(overridesInForce.map(withoutReplicas))].slice(0, MOST_OVERRIDES),
     ...(changed && { lastChange: changed }),
   };
 }
+
+/** An override of several services, said once. */
+const withoutReplicas = ({ by, kind, reason, untilMs }: OverrideInForce): string =>
+  overrideText({ by, kind, reason, untilMs });
 
 function newestChange(services: readonly ServedRecommendation[]): FleetRow["lastChange"] {
   const [newest] = services

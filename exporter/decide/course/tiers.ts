@@ -55,16 +55,16 @@ export class Tiers {
 
   /** Oldest first: of each time the densest that is kept. @param sinceMs only rows after it */
   rows(sinceMs = 0): number[][] {
-    let all: number[][] = [];
+    let denseRows: number[][] = [];
     let fromMs = Number.POSITIVE_INFINITY;
     this.#rings.forEach((ring, tier) => {
       const open = this.#open[tier];
-      const known = [...ring.rows(), ...(open === undefined ? [] : [merged(open, this.#layout)])];
-      const older = known.filter(([atMs = 0]) => atMs < fromMs && atMs > sinceMs);
-      all = [...older, ...all];
-      fromMs = Math.min(fromMs, known[0]?.[0] ?? Number.POSITIVE_INFINITY);
+      const tierRows = [...ring.rows(), ...(open === undefined ? [] : [merged(open, this.#layout)])];
+      const older = tierRows.filter(([atMs = 0]) => atMs < fromMs && atMs > sinceMs);
+      denseRows = [...older, ...denseRows];
+      fromMs = Math.min(fromMs, tierRows[0]?.[0] ?? Number.POSITIVE_INFINITY);
     });
-    return all;
+    return denseRows;
   }
 }
 
@@ -103,12 +103,12 @@ class Ring {
 
 function merged(rows: readonly (readonly number[])[], { merges, weight }: TierLayout): number[] {
   return merges.map((merge, column) => {
-    const known = rows.filter((row) => !Number.isNaN(row[column]));
-    const values = known.map((row) => row[column] ?? Number.NaN);
+    const rowsWithValue = rows.filter((row) => !Number.isNaN(row[column]));
+    const values = rowsWithValue.map((row) => row[column] ?? Number.NaN);
     if (values.length === 0) return Number.NaN;
     if (merge === "last") return values.at(-1) ?? Number.NaN;
     if (merge === "max") return Math.max(...values);
-    const weights = known.map((row) => (merge === "byWeight" ? (row[weight] ?? 0) : 1));
+    const weights = rowsWithValue.map((row) => (merge === "byWeight" ? (row[weight] ?? 0) : 1));
     const total = weights.reduce((sum, each) => sum + each, 0);
     if (total === 0) return values.at(-1) ?? Number.NaN;
     return values.reduce((sum, value, index) => sum + value * (weights[index] ?? 0), 0) / total;

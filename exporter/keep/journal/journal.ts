@@ -55,9 +55,14 @@ export interface AuditTrail extends Disposable {
 
 /** @throws TradewindError `no-journal` where there is none, `journal-unusable` */
 export function openTrail(directory: string): AuditTrail {
-  const path = join(directory, JOURNAL_FILE);
-  if (!existsSync(path)) {
-    throw new TradewindError("no-journal", `there is no ${path}; give --state the scaler's state directory`);
+  // The second is what `tradewind local` keeps, of all of its processes.
+  const places = [directory, join(directory, "exporter")].map((each) => join(each, JOURNAL_FILE));
+  const path = places.find((each) => existsSync(each));
+  if (path === undefined) {
+    throw new TradewindError(
+      "no-journal",
+      `there is no ${JOURNAL_FILE} in ${directory}; give --state the scaler's state directory`,
+    );
   }
   try {
     const database = new DatabaseSync(path, { readOnly: true, timeout: 2_000 });

@@ -58,12 +58,12 @@ export function setCourses(server: FastifyInstance, { courses, fleet, others }: 
     "/v1/fleet",
     BY_NAMESPACE,
     async ({ caller, query }): Promise<Fleet> => {
-      const own = visible(fleet(), caller);
+      const ownRows = visible(fleet(), caller);
       const isOwn = query.own !== undefined || caller.namespaces !== undefined;
       const { applications, unreachable } = isOwn ? { applications: [], unreachable: [] } : await others();
       return {
         schema: FLEET_SCHEMA,
-        applications: [...own, ...applications].toSorted(worstFirst),
+        applications: [...ownRows, ...applications].toSorted(worstFirst),
         unreachable,
       };
     },

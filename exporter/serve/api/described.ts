@@ -10,6 +10,7 @@ import { Fleet } from "@tradewind/core/contract/fleet.ts";
 import { OverrideList } from "@tradewind/core/contract/override.ts";
 import { PatternList } from "@tradewind/core/contract/pattern.ts";
 import { DecisionRecord, RecommendationList } from "@tradewind/core/contract/recommendation.ts";
+import { Readiness } from "@tradewind/core/contract/ready.ts";
 import { RouteList } from "@tradewind/core/contract/route-list.ts";
 import { SensitivityList } from "@tradewind/core/contract/sensitivities.ts";
 import { WhatIfAnswer, WhatIfRequest } from "@tradewind/core/contract/what-if.ts";
@@ -88,6 +89,14 @@ export const DESCRIBED_ROUTES: readonly DescribedRoute[] = [
       application: "Its name, where the namespace has several.",
       service: "Of this service instead.",
       since: "ms since 1970.",
+    },
+  }),
+  get("/v1/ready", "Whether an application can be set to `act`: safe, or what is not met yet.", {
+    answer: Readiness,
+    query: {
+      namespace: "Of the application; needed where there are several.",
+      application: "Its name, where the namespace has several.",
+      needed: "Seconds of the last 24 h that must have been seen; 72000 by default.",
     },
   }),
   get("/v1/fleet", "All applications in one line each, worst first.", {

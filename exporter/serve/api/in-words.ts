@@ -35,7 +35,7 @@ export function statusInWords({ recommendations, ...head }: RecommendationList, 
   const changes = recommendations
     .flatMap((served) => {
       const change = lastChange(served.setBy);
-      return change === undefined ? [] : [{ service: served.service, ...change }];
+      return change === undefined ? [] : [{ service: `${served.namespace}/${served.service}`, ...change }];
     })
     .toSorted((a, b) => b.decidedAtMs - a.decidedAtMs)
     .map(

@@ -14,6 +14,7 @@ import type { Logger } from "@tradewind/core/process/log.ts";
 import type { ReloadingTls } from "@tradewind/core/net/reloading-tls.ts";
 import type { DecisionRecord, RecommendationList } from "@tradewind/core/contract/recommendation.ts";
 import { Description, OPENAPI_PATH } from "@tradewind/core/net/openapi.ts";
+import { NEEDED_SECONDS } from "../../decide/course/ready.ts";
 import { problem } from "./problem.ts";
 import { setChanges } from "./approval.ts";
 import type { ChangesPort } from "./approval.ts";
@@ -30,6 +31,8 @@ import { setOccasions } from "./occasions.ts";
 import type { Occasions } from "./occasions.ts";
 import { setQuestions } from "./questions.ts";
 import type { AskPredictor } from "./questions.ts";
+import { setReady } from "./ready.ts";
+import type { ReadyPort } from "./ready.ts";
 import { setStream, STREAM_PATH } from "./stream.ts";
 import type { WatchedState } from "./stream.ts";
 import { BY_NAMESPACE, visibleList } from "./visible.ts";
@@ -44,6 +47,7 @@ export interface ApiSurroundings {
   /** What happened, what is going to happen, and what would have. */
   readonly occasions: Occasions;
   readonly courses: CoursesPort;
+  readonly ready: ReadyPort;
   readonly watched: WatchedState;
   /** Goes on to a predictor. */
   readonly ask: AskPredictor;
@@ -128,6 +132,7 @@ export async function serveApi(
   setOverrides(server, surroundings.overrides);
   setOccasions(server, surroundings.occasions);
   setCourses(server, surroundings.courses);
+  setReady(server, surroundings.ready, NEEDED_SECONDS);
   setQuestions(server, surroundings.ask);
   setStream(server, surroundings.watched);
   setConsole(server);

@@ -141,9 +141,10 @@ export function summary(
   const [first] = causes;
   const seen = failureOf(about.patterns ?? []);
   if (first === undefined) return `${against}: no service stands out, so no cause is named.${seen}`;
+  if (first.evidence.length === 0)
+    return `${against}: most of the time is that of '${first.service}', but nothing was measured that says why, so no cause is named.${seen}`;
   const signs = first.evidence.slice(0, 2).map((each) => reading(each));
-  const because = signs.length === 0 ? "" : `: ${signs.join(", ")}`;
-  const cause = `'${first.service}', ${TYPE_WORDS[first.type]}${because}`;
+  const cause = `${whoIn(first, causes)}, ${TYPE_WORDS[first.type]}: ${signs.join(", ")}`;
   const best = remedy(
     counterfactuals.filter(({ service }) => causes.some((each) => each.service === service)),
   );
@@ -153,6 +154,13 @@ export function summary(
       : `By the models ${change(best)} takes it from ${millis(best.tailBeforeSeconds)} to ${millis(best.tailAfterSeconds)}` +
         (best.ends ? "" : "; no single change ends it");
   return `${against}. Cause: ${cause}.${seen} ${end}.`.slice(0, 1_000);
+}
+
+/** One neighbour of a node disturbs all services there: it is said once. */
+function whoIn(first: NamedCause, causes: readonly NamedCause[]): string {
+  const alike = causes.filter(({ type }) => first.type === "I" && type === "I");
+  if (alike.length < 2) return `'${first.service}'`;
+  return `${alike.length} services (${alike.map(({ service }) => `'${service}'`).join(", ")})`;
 }
 
 const lengthOf = (ms: number): string =>

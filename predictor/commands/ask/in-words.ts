@@ -126,6 +126,10 @@ function opinionLines({ opinion }: Explanation): string[] {
 }
 
 function causeLines({ confidence, evidence, service, share, type }: NamedCause): string[] {
+  if (evidence.length === 0)
+    return [
+      `${service} (${(100 * share).toFixed(0)} % of what was added; nothing was measured that says why)`,
+    ];
   const parts = `${(100 * share).toFixed(0)} % of what was added, confidence ${confidence.toFixed(2)}`;
   const values = evidence.map((each) => `  ${reading(each)}, ${each.bin}`);
   return [`${service} (${TYPE_WORDS[type]}; ${parts})`, ...values];

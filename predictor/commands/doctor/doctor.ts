@@ -1,6 +1,9 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { describeError } from "@tradewind/core/values/errors.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
 import { readApplication } from "@tradewind/kubernetes/application/file.ts";
+import { calendarTimes } from "@tradewind/kubernetes/application/calendar-times.ts";
 import { ApplicationFiles } from "@tradewind/kubernetes/application/files.ts";
 import { applicationSources, maySeveral, pathsOf } from "@tradewind/kubernetes/application/sources.ts";
 import { stateDirectory, statePlaces } from "../../run/application/application-state.ts";
@@ -18,7 +21,10 @@ import { examineCluster, usesCluster } from "./cluster.ts";
 import { checkState } from "./state-directory.ts";
 
 /** The state directory of the only application, or that of each of several. */
-async function checkStates(state: string, nowMs: number): Promise<Finding[]> {
+async function checkStates(given: string, nowMs: number): Promise<Finding[]> {
+  // What `tradewind local` keeps holds that of each process.
+  const below = join(given, "predictor");
+  const state = existsSync(below) ? below : given;
   const places = await statePlaces(state);
   if (places.length === 0) return checkState(state, nowMs);
   return places.flatMap((place) => checkState(stateDirectory(state, place), nowMs));
@@ -121,6 +127,7 @@ async function examineConfig(path: string, options: DoctorOptions, nowMs: number
       level: "ok",
       message: `application ${application.name}, entry ${application.entries.join(", ")}`,
     });
+    findings.push(...calendarFindings(subject, application, nowMs));
   } catch (error) {
     findings.push({ subject, level: "problem", message: describeError(error), remedy: mend });
   }
@@ -132,6 +139,42 @@ async function examineConfig(path: string, options: DoctorOptions, nowMs: number
     if (!findings.some(({ message }) => message === finding.message)) findings.push(finding);
   }
   return findings;
+}
+
+/** Calendars that hold for nobody, or never again. */
+function calendarFindings(
+  subject: string,
+  { calendars, entries, services }: Application,
+  nowMs: number,
+): Finding[] {
+  const known = new Set([...services.map(({ name }) => name), ...entries]);
+  return calendars.flatMap((calendar): Finding[] => {
+    const { name } = calendar;
+    const unknown = services.length === 0 ? [] : (calendar.services ?? []).filter((each) => !known.has(each));
+    const isOver = calendarTimes(calendar).windowAt(nowMs) === undefined;
+    return [
+      ...(unknown.length === 0
+        ? []
+        : [
+            {
+              subject,
+              level: "problem" as const,
+              message: `calendar '${name}' names ${unknown.slice(0, 5).join(", ")}, which 'services' does not list: it holds for nobody`,
+              remedy: `write one of ${[...known].slice(0, 10).join(", ")}, or list the service`,
+            },
+          ]),
+      ...(isOver
+        ? [
+            {
+              subject,
+              level: "problem" as const,
+              message: `calendar '${name}' is over: no window from '${calendar.from}' until '${calendar.until}' comes any more`,
+              remedy: "remove it, or write its next date",
+            },
+          ]
+        : []),
+    ];
+  });
 }
 
 type Sources = Parameters<typeof makeSources>[0];

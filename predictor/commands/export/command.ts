@@ -1,10 +1,9 @@
 import { once } from "node:events";
-import { join } from "node:path";
 import type { Writable } from "node:stream";
 import { Option } from "commander";
 import type { Command } from "commander";
 import type { Window } from "@tradewind/core/contract/window.ts";
-import { HISTORY_FILE } from "../../store/history-file.ts";
+import { findHistory } from "../../store/history-file.ts";
 import { CSV_COLUMNS, csvRow } from "./rows.ts";
 import { timeArgument } from "@tradewind/core/terminal/time-argument.ts";
 
@@ -24,18 +23,23 @@ interface Flags {
   readonly to?: number;
   readonly service?: string;
   readonly namespace?: string;
+  readonly application?: string;
 }
 
 /** Adds the export's description, options and action to its command. */
 export function configure(command: Command): void {
   command
     .description("Print the windows that the predictor has stored, oldest first, to standard output.")
-    .requiredOption("--state <dir>", "the predictor's state directory; it may be running")
+    .requiredOption(
+      "--state <dir>",
+      "the predictor's state directory, or that of tradewind local; it may be running",
+    )
     .addOption(new Option("--format <format>", "csv or jsonl").choices(FORMATS).default("csv"))
     .option("--from <time>", "begin: an ISO time, or how long ago, for example 12h or 2d", timeArgument)
     .option("--to <time>", "end, as --from", timeArgument)
     .option("--service <name>", "only this service")
     .option("--namespace <name>", "only this namespace")
+    .option("--application <name>", "only this application, where the predictor has several")
     .addHelpText("after", EXAMPLES)
     .action(async (flags: Flags) => {
       // A reader such as head that closes early has what it wanted.
@@ -49,7 +53,9 @@ export function configure(command: Command): void {
 /** Writes the windows and waits for the reader where it is slow. @throws TradewindError `no-store` */
 export async function exportWindows(flags: Flags, out: Writable): Promise<number> {
   const { openHistory } = await import("../../store/read-history.ts");
-  using history = openHistory(join(flags.state, HISTORY_FILE));
+  const { application, namespace } = flags;
+  const place = { ...(application && { application }), ...(namespace && { namespace }) };
+  using history = openHistory(findHistory(flags.state, place));
   const query = {
     fromMs: flags.from ?? 0,
     toMs: flags.to ?? Number.MAX_SAFE_INTEGER,

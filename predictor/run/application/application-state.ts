@@ -6,14 +6,13 @@ import type { Logger } from "@tradewind/core/process/log.ts";
 import { DIRECTORY_MODE } from "@tradewind/core/process/state-file.ts";
 import { z } from "zod";
 import { INCIDENT_STATE, POLICY_STATE } from "./state-file.ts";
-import { HISTORY_FILE } from "../../store/history-file.ts";
+import { APPLICATIONS, HISTORY_FILE } from "../../store/history-file.ts";
 
 interface Place {
   readonly namespace: string;
   readonly name: string;
 }
 
-const APPLICATIONS = "applications";
 const FILES = [POLICY_STATE.name, INCIDENT_STATE.name];
 const Named = z.object({ application: z.string(), namespace: z.string() });
 

@@ -8,6 +8,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { configure } from "@tradewind/exporter/commands/status.ts";
 import { freePort } from "../../free-port.ts";
 import { runningExporter } from "../running-exporter.ts";
+import { planning } from "../several-applications.ts";
 import { planOf, wishOf } from "../wish.ts";
 
 /** What the command prints. */
@@ -70,7 +71,7 @@ describe("tradewind status", () => {
       /^search +shop +3 +8 of 600m CPU and \S+ memory +replicas 5 → 8 at \d\d:\d\d:\d\dZ +queue$/m,
     );
     expect(text).toMatch(
-      /newest first:\n {2}\d{4}-\S+Z {2}search {2}replicas 5 → 8 \(queue\): it has 60 % of the estimated queue: 5 → 8 replicas \[queue-share, replicas\]\n {2}\d{4}-\S+Z {2}rate {2}replicas 3 → 5/,
+      /newest first:\n {2}\d{4}-\S+Z {2}shop\/search {2}replicas 5 → 8 \(queue\): it has 60 % of the estimated queue: 5 → 8 replicas \[queue-share, replicas\]\n {2}\d{4}-\S+Z {2}shop\/rate {2}replicas 3 → 5/,
     );
   });
 
@@ -196,5 +197,26 @@ describe("tradewind status", () => {
     await expect(printed("--scaler", `http://127.0.0.1:${port}`)).rejects.toThrow(
       /answered 502: overloaded or not ready; check the server, and what stands before it/,
     );
+  });
+
+  it("shows one line for each of several applications, the worst first, and the services of one that is named", async () => {
+    const exporter = await runningExporter(undefined);
+    exporter.predictor.behave(
+      planning([
+        { name: "bank", latencySeconds: 0.1, frontendReplicas: 2 },
+        { name: "shop", latencySeconds: 0.3, frontendReplicas: 5 },
+      ]),
+    );
+    await exporter.listWhen("decisions of both", ({ recommendations }) => recommendations.length === 6);
+    const text = await printed("--scaler", exporter.http);
+    expect(text).toMatch(/^1 of 2 applications miss the objective\n/);
+    expect(text).toMatch(
+      /\nshop\/shop +missed +150 % .* shop\/frontend replicas 2 → 5\nbank\/bank +met +50 % /,
+    );
+    expect(text).toMatch(/tradewind status --application shop, with --namespace/);
+    const one = await printed("--scaler", exporter.http, "--application", "bank");
+    expect(one).toMatch(/^bank\/bank: p95 100 ms, objective 200 ms$/m);
+    expect(one).not.toContain("shop");
+    await expect(printed("--scaler", exporter.http, "--application", "news")).rejects.toThrow(/bank\/bank/);
   });
 });

@@ -312,7 +312,7 @@ function options({ limit = 0, lines, name, unit }, { isLast, marks, setIndex }) 
   const [time, amount] = axes(unit);
   return {
     legend: { show: false },
-    padding: [4, RIGHT, 2, 0],
+    padding: [6, RIGHT, 6, 0],
     cursor: { y: false, sync: { key: "course" } },
     scales: { y: { range: (_plot, _least, most) => [0, 1.08 * Math.max(most, 1.05 * limit) || 1] } },
     axes: [
@@ -324,7 +324,8 @@ function options({ limit = 0, lines, name, unit }, { isLast, marks, setIndex }) 
       ...lines.map(({ stroke }, at) => ({
         stroke: colour(stroke),
         width: at === 0 ? 1.6 : 1.2,
-        points: { show: false },
+        // A line needs two points: a first one alone is a dot.
+        points: { size: 5, show: isShort },
         ...(at > 0 && { dash: [4, 3] }),
       })),
     ],
@@ -334,6 +335,10 @@ function options({ limit = 0, lines, name, unit }, { isLast, marks, setIndex }) 
     },
   };
 }
+
+/** @param {uPlot} plot @param {number} series */
+const isShort = (plot, series) =>
+  Array.from(plot.data[series] ?? []).filter((value) => typeof value === "number").length < 3;
 
 /** A line for each time at which something was done, and one at the limit. @param {uPlot} plot @param {readonly Happening[]} marks @param {number} limit */
 function drawMarks(plot, marks, limit) {

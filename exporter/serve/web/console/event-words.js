@@ -17,6 +17,7 @@ export function signOf(event) {
     return { kind: event.state === "awaiting" ? "warn" : "", word: `calendar ${event.state}` };
   if (event.kind === "brownout") return { kind: "warn", word: `brownout ${event.state}` };
   if (event.kind === "override") return { kind: "warn", word: `${event.action} ${event.state}` };
+  if (event.kind === "setting") return { kind: "warn", word: event.setting };
   if (event.kind === "change")
     return { kind: event.state === "awaiting" ? "warn" : "", word: `approval ${event.state}` };
   return { kind: "info", word: event.mode === "act" ? "decision" : `decision (${event.mode})` };

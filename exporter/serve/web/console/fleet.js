@@ -64,56 +64,24 @@ function stateOf({ objective, problem, sloRatio }) {
 
 /** @param {{ row: FleetRow, hasClusters: boolean }} props */
 function Row({ hasClusters, row }) {
-  const { cluster, lastChange, objective, overrides, replicas, replicasReady } = row;
+  const { cluster, overrides, replicas, replicasReady } = row;
   const { kind, word } = stateOf(row);
   const key = `${row.namespace}/${row.name}`;
-  const link = `${cluster === undefined ? "" : `${cluster.replace(/\/$/, "")}/`}#/overview?${new URLSearchParams({ application: key })}`;
-  const { costPerHour: cost, recommendedCostPerHour: then } = row;
-  const left = row.budgetLeftRatio;
+  const page = cluster === undefined ? "" : `${cluster.replace(/\/$/, "")}/`;
   return h(
     "tr",
     null,
     hasClusters && h("td", { class: "soft small" }, cluster ?? "this one"),
-    h("td", null, h("a", { href: link }, key)),
+    h("td", null, h("a", { href: `${page}#/overview?${new URLSearchParams({ application: key })}` }, key)),
     h("td", null, h(Chip, { kind }, word)),
-    h(
-      "td",
-      null,
-      h(
-        "div",
-        { class: "row", title: row.standing ?? row.problem },
-        h(Spark, { course: row.course, isMissed: kind === "bad" }),
-        h("strong", { class: "number" }, percent(row.sloRatio)),
-        objective !== undefined &&
-          h(
-            "span",
-            { class: "soft small" },
-            `${percentileName(objective.percentile)} ${ms(objective.seconds)}`,
-          ),
-      ),
-    ),
-    h(
-      "td",
-      null,
-      left === undefined
-        ? "–"
-        : h(
-            "span",
-            { class: left < 0 ? "bad" : left < 0.25 ? "warn" : "", title: `of ${hours(row.budgetSeconds)}` },
-            left < 0 ? `overspent ${percent(-left)}` : percent(left),
-          ),
-    ),
+    h("td", null, h(Latency, { row, isMissed: kind === "bad" })),
+    h("td", null, h(Budget, { row })),
     h(
       "td",
       { class: "number" },
       replicasReady === replicas ? count(replicas) : `${count(replicasReady)} → ${count(replicas)}`,
     ),
-    h(
-      "td",
-      { class: "number" },
-      money(cost),
-      then !== undefined && then !== cost && h("span", { class: "soft small" }, ` → ${money(then)}`),
-    ),
+    h("td", { class: "number" }, h(Cost, { row })),
     h("td", null, row.mode ?? "–"),
     h(
       "td",
@@ -122,21 +90,48 @@ function Row({ hasClusters, row }) {
         ? "–"
         : h("span", { class: "warn small" }, heldWords(row.heldRatio), overrides[0]),
     ),
-    h(
-      "td",
-      { class: "small" },
-      lastChange === undefined
-        ? h("span", { class: "soft" }, "none yet")
-        : h(
-            "span",
-            { title: lastChange.reason },
-            h("span", { class: "soft" }, `${clock(lastChange.atMs)} `),
-            h("strong", null, `${row.namespace}/${lastChange.service}`),
-            ` ${lastChange.what}`,
-          ),
-    ),
+    h("td", { class: "small" }, h(LastChange, { row })),
   );
 }
+
+/** @param {{ row: FleetRow, isMissed: boolean }} props */
+const Latency = ({ isMissed, row: { course, objective, problem, sloRatio, standing } }) =>
+  h(
+    "div",
+    { class: "row", title: standing ?? problem },
+    h(Spark, { course, isMissed }),
+    h("strong", { class: "number" }, percent(sloRatio)),
+    objective !== undefined &&
+      h("span", { class: "soft small" }, `${percentileName(objective.percentile)} ${ms(objective.seconds)}`),
+  );
+
+/** @param {{ row: FleetRow }} props */
+function Budget({ row: { budgetLeftRatio: left, budgetSeconds } }) {
+  if (left === undefined) return "–";
+  const title = `of ${hours(budgetSeconds)}`;
+  if (left < 0) return h("span", { class: "bad", title }, `overspent ${percent(-left)}`);
+  return h("span", { class: left < 0.25 ? "warn" : "", title }, percent(left));
+}
+
+/** @param {{ row: FleetRow }} props */
+const Cost = ({ row: { costPerHour, recommendedCostPerHour: then } }) => [
+  money(costPerHour),
+  then !== undefined &&
+    then !== costPerHour &&
+    h("span", { key: "then", class: "soft small" }, ` → ${money(then)}`),
+];
+
+/** @param {{ row: FleetRow }} props */
+const LastChange = ({ row: { lastChange, namespace } }) =>
+  lastChange === undefined
+    ? h("span", { class: "soft" }, "none yet")
+    : h(
+        "span",
+        { title: lastChange.reason },
+        h("span", { class: "soft" }, `${clock(lastChange.atMs)} `),
+        h("strong", null, `${namespace}/${lastChange.service}`),
+        ` ${lastChange.what}`,
+      );
 
 /** @param {number} ratio */
 const heldWords = (ratio) => (ratio === 1 ? "" : `${percent(ratio)} of services: `);

@@ -51,12 +51,13 @@ export function clock(atMs) {
   return at.toDateString() === new Date().toDateString() ? at.toLocaleTimeString("en-GB") : date(atMs);
 }
 
-/** @param {number} atMs */
+/** With the year where it is another one. @param {number} atMs */
 export const date = (atMs) =>
   new Date(atMs).toLocaleString("en-GB", {
     weekday: "short",
     day: "numeric",
     month: "short",
+    ...(new Date(atMs).getFullYear() !== new Date().getFullYear() && { year: "numeric" }),
     hour: "2-digit",
     minute: "2-digit",
   });

@@ -113,7 +113,7 @@ function Explained({ explanation }) {
             Card,
             {
               key: `${cause.service} ${cause.type}`,
-              title: `${at + 1}. ${cause.service}: ${TYPES[cause.type]}`,
+              title: `${at + 1}. ${cause.service}: ${cause.evidence.length === 0 ? "cause not known" : TYPES[cause.type]}`,
             },
             h(Evidence, { cause, pastWindows }),
           ),
@@ -123,6 +123,8 @@ function Explained({ explanation }) {
       h(
         Card,
         { title: "What would help, by the models" },
+        !counterfactuals.some(({ ends }) => ends) &&
+          h("p", { class: "warn" }, "No single change of these ends it."),
         h(Table, {
           caption: "Each change by itself; none is made by looking",
           head: [["Change"], ["Predicted", "number"], ["Verdict"]],
@@ -192,23 +194,27 @@ const Evidence = ({ cause, pastWindows }) =>
     h(
       "p",
       null,
-      `${percent(cause.share)} of what was added begins here; confidence ${percent(cause.confidence)}. `,
+      `Explains ${percent(cause.share)} of the added latency. `,
+      cause.evidence.length === 0
+        ? "Nothing was measured that says why, so no cause is claimed. "
+        : `Confidence ${percent(cause.confidence)}. `,
       h("a", { href: linkTo("services", [], { filter: cause.service }) }, "The service"),
     ),
-    h(Table, {
-      caption: `Against the median of ${pastWindows} windows that met the objective`,
-      head: [["Signal"], ["Now", "number"], ["Usual", "number"], [""]],
-      rows: cause.evidence.map(({ baseline, bin, signal, value, words }) =>
-        h(
-          "tr",
-          { key: signal },
-          h("td", null, words),
-          h("td", { class: "number" }, +value.toPrecision(3)),
-          h("td", { class: "number" }, baseline === undefined ? "–" : +baseline.toPrecision(3)),
-          h("td", null, h(Chip, { kind: bin === "high" ? "bad" : "" }, bin)),
+    cause.evidence.length > 0 &&
+      h(Table, {
+        caption: `Against the median of ${pastWindows} windows that met the objective`,
+        head: [["Signal"], ["Now", "number"], ["Usual", "number"], [""]],
+        rows: cause.evidence.map(({ baseline, bin, signal, value, words }) =>
+          h(
+            "tr",
+            { key: signal },
+            h("td", null, words),
+            h("td", { class: "number" }, +value.toPrecision(3)),
+            h("td", { class: "number" }, baseline === undefined ? "–" : +baseline.toPrecision(3)),
+            h("td", null, h(Chip, { kind: bin === "high" ? "bad" : "" }, bin)),
+          ),
         ),
-      ),
-    }),
+      }),
   );
 
 /** @param {CheckedCounterfactual} each */

@@ -104,6 +104,17 @@ function Silence({ known: { heardMs, recommendations }, standing }) {
   );
 }
 
+/** The application that is looked at, and how it stands. @param {{ known: Known, all: readonly Standing[], standing: Standing | undefined }} props */
+function Chosen({ all, known, standing }) {
+  const { kind, word } = verdictOf(standing);
+  const { mode = "act" } = standing ?? {};
+  return [
+    h(Picker, { key: "picker", all, chosen: standing }),
+    known.header !== undefined && h(Chip, { key: "verdict", kind }, word),
+    mode !== "act" && h(Chip, { key: "mode", kind: "info" }, `mode ${mode}: nothing is changed`),
+  ];
+}
+
 function Console() {
   const route = useRoute();
   const known = useKnown();
@@ -113,7 +124,6 @@ function Console() {
   const first = all.length > 1 ? "fleet" : "overview";
   const view = route.view === "" ? first : route.view;
   const { title, view: View } = VIEWS[view] ?? { title: "Not found", view: Unknown };
-  const { kind, word } = verdictOf(standing);
   useEffect(() => {
     document.title = `${title} · Tradewind`;
   }, [title]);
@@ -136,12 +146,7 @@ function Console() {
       "header",
       { class: "top" },
       h("span", { class: "name" }, h("img", { src: "ui/icon.svg", alt: "" }), "Tradewind"),
-      view !== "fleet" && h(Picker, { all, chosen: standing }),
-      view !== "fleet" && known.header !== undefined && h(Chip, { kind }, word),
-      view !== "fleet" &&
-        standing?.mode !== undefined &&
-        standing.mode !== "act" &&
-        h(Chip, { kind: "info" }, `mode ${standing.mode}: nothing is changed`),
+      view !== "fleet" && h(Chosen, { known, all, standing }),
       h("span", { class: "end" }, h(Freshness, { known, standing }), h(Theme, null)),
     ),
     h(

@@ -4,13 +4,14 @@ import { CourseCard } from "./course.js";
 import { EventLine, Sign } from "./event-words.js";
 import { clock, count, money, ms, percent, percentileName, rate } from "./format.js";
 import { OverrideBanner, OverrideForm } from "./overrides.js";
-import { Card, Tile } from "./parts.js";
+import { Card, Chip, Tile } from "./parts.js";
 import { linkTo } from "./route.js";
 import { isOf, keyOf, of, verdictOf } from "./state.js";
 
 /** @import { EventList, AuditEvent } from "@tradewind/core/contract/audit.ts" */
 /** @import { Fleet, FleetRow } from "@tradewind/core/contract/fleet.ts" */
 /** @import { KeptCourse, KeptPoint } from "@tradewind/core/contract/measured.ts" */
+/** @import { Readiness } from "@tradewind/core/contract/ready.ts" */
 /** @import { Standing, ViewProps } from "./state.js" */
 /** @import { ServedRecommendation } from "@tradewind/core/contract/recommendation.ts" */
 
@@ -25,9 +26,7 @@ export function Overview({ known, standing }) {
   const events = useAsk(standing && of("v1/events", standing, { most: "20" }), version);
   const ready = useAsk(header && "readyz", version);
   const point = /** @type {KeptCourse | undefined} */ (course.answer)?.points.at(-1);
-  const row = /** @type {Fleet | undefined} */ (fleet.answer)?.applications.find(
-    ({ name, namespace }) => standing !== undefined && keyOf({ name, namespace }) === keyOf(standing),
-  );
+  const row = rowOf(/** @type {Fleet | undefined} */ (fleet.answer), standing);
   const all = /** @type {EventList | undefined} */ (events.answer)?.events ?? [];
   const own = all.filter((event) => isOf(event, standing));
   const services = known.recommendations.filter((each) => isOf(each, standing));
@@ -44,6 +43,7 @@ export function Overview({ known, standing }) {
       { class: "columns", key: "below" },
       h(LastDone, { events: own }),
       h(Problems, { standing, missing }),
+      h(Ready, { standing }),
     ),
     services[0] !== undefined &&
       h(OverrideForm, {
@@ -81,6 +81,35 @@ const LastDone = ({ events }) =>
         ),
     h("p", { class: "small" }, h("a", { href: linkTo("timeline") }, "All events")),
   );
+
+/** @param {Fleet | undefined} fleet @param {Standing | undefined} standing */
+const rowOf = (fleet, standing) =>
+  standing && fleet?.applications.find((each) => keyOf(each) === keyOf(standing));
+
+/** Whether mode act is safe, or what is not met yet; nothing where it acts. @param {{ standing: Standing | undefined }} props */
+function Ready({ standing }) {
+  const { lastPlanAtMs, mode = "act" } = standing ?? {};
+  const asked = useAsk(mode === "act" ? undefined : of("v1/ready", standing), lastPlanAtMs);
+  const answer = /** @type {Readiness | undefined} */ (asked.answer);
+  if (answer === undefined) return undefined;
+  return h(
+    Card,
+    { title: answer.isSafe ? "Act is safe" : "Ready for act? Not yet" },
+    h(
+      "ul",
+      { class: "events" },
+      answer.checks.map(({ code, isMet, text }) =>
+        h(
+          "li",
+          { key: code },
+          h(Chip, { kind: isMet ? "good" : "warn" }, isMet ? "ok" : "not yet"),
+          " ",
+          h("span", { class: "small" }, text),
+        ),
+      ),
+    ),
+  );
+}
 
 /** @param {{ standing: Standing | undefined, missing: readonly string[] }} props */
 function Problems({ missing, standing }) {
@@ -133,34 +162,61 @@ function Banner({ standing, last }) {
   );
 }
 
+/** @param {{ row: FleetRow | undefined }} props */
+function BudgetTile({ row }) {
+  const { budgetLeftRatio: left, budgetSeconds = 0 } = row ?? {};
+  const minutes = Math.round(budgetSeconds / 60);
+  const time = minutes < 120 ? `${minutes} min` : `${Math.round(minutes / 60)} h`;
+  if (left === undefined)
+    return h(Tile, { label: "Error budget left", note: "no request was counted yet" }, "–");
+  const isOver = left < 0;
+  return h(
+    Tile,
+    {
+      label: "Error budget left",
+      kind: isOver ? "bad" : "",
+      note: `${isOver ? "overspent; " : ""}of the requests of the last ${time}`,
+    },
+    isOver ? `−${percent(-left)}` : percent(left),
+  );
+}
+
+/** @param {{ point: KeptPoint | undefined, isMoved: boolean }} props */
+function CostTile({ isMoved, point }) {
+  const { costPerHour: cost, recommendedCostPerHour: then } = point ?? {};
+  const isKnown = cost !== undefined && then !== undefined && cost !== 0;
+  const change = isKnown ? (then - cost) / cost : 0;
+  const note = isKnown
+    ? `${money(then)} as recommended, ${percent(Math.abs(change))} ${change <= 0 ? "less" : "more"}${isMoved ? "" : "; nothing is moved"}`
+    : "no size is known";
+  return h(Tile, { label: "Cost per hour, running", note }, money(cost));
+}
+
+/** @param {{ services: readonly ServedRecommendation[] }} props */
+function ReplicasTile({ services }) {
+  const ready = services.flatMap(({ replicasReady }) => replicasReady ?? []);
+  const ofThem = ready.length < services.length ? ` of ${count(ready.length)} services` : "";
+  const wanted = services.reduce((sum, { replicas }) => sum + replicas, 0);
+  const stale = services.filter(({ valid }) => !valid).length;
+  const old = stale > 0 ? `; ${stale} too old to be served` : "";
+  return h(
+    Tile,
+    {
+      label: `Replicas ready${ofThem}`,
+      note: `${count(wanted)} recommended, ${count(services.length)} services${old}`,
+    },
+    count(ready.length === 0 ? undefined : ready.reduce((sum, each) => sum + each, 0)),
+  );
+}
+
 /** @param {{ standing: Standing | undefined, point: KeptPoint | undefined, row: FleetRow | undefined, services: readonly ServedRecommendation[] }} props */
 function Tiles({ point, row, services, standing }) {
-  const known = services.flatMap(({ replicasReady }) => replicasReady ?? []);
-  const ready = known.length === 0 ? undefined : known.reduce((sum, each) => sum + each, 0);
-  const ofThem = known.length < services.length ? ` of ${count(known.length)}` : "";
-  const wanted = services.reduce((sum, { replicas }) => sum + replicas, 0);
-  const { costPerHour: cost, recommendedCostPerHour: then } = point ?? {};
-  const change = cost === undefined || then === undefined || cost === 0 ? undefined : (then - cost) / cost;
-  const isMoved = standing?.mode === "act";
-  const stale = services.filter(({ valid }) => !valid).length;
-  const held = services.filter(({ override }) => override !== undefined).length;
-  const left = row?.budgetLeftRatio;
-  const minutes = Math.round((row?.budgetSeconds ?? 0) / 60);
+  const overridden = services.filter(({ override }) => override !== undefined).length;
+  const { mode = "observe", regret } = standing ?? {};
   return h(
     "dl",
     { class: "tiles" },
-    h(
-      Tile,
-      {
-        label: "Error budget left",
-        kind: left !== undefined && left < 0 ? "bad" : "",
-        note:
-          left === undefined
-            ? "no request was counted yet"
-            : `of the requests of the last ${minutes < 120 ? `${minutes} min` : `${Math.round(minutes / 60)} h`}`,
-      },
-      left === undefined ? "–" : left < 0 ? `overspent ${percent(-left)}` : percent(left),
-    ),
+    h(BudgetTile, { row }),
     h(
       Tile,
       {
@@ -169,41 +225,24 @@ function Tiles({ point, row, services, standing }) {
       },
       rate(point?.requestsPerSecond),
     ),
-    h(
-      Tile,
-      {
-        label: "Cost per hour, running",
-        note:
-          change === undefined
-            ? "no size is known"
-            : `${money(then)} as recommended, ${percent(Math.abs(change))} ${change <= 0 ? "less" : "more"}${isMoved ? "" : "; nothing is moved"}`,
-      },
-      money(cost),
-    ),
-    h(
-      Tile,
-      {
-        label: `Replicas ready${ofThem && `${ofThem} services`}`,
-        note: `${count(wanted)} recommended, ${count(services.length)} services${stale > 0 ? `; ${stale} too old to be served` : ""}`,
-      },
-      count(ready),
-    ),
+    h(CostTile, { point, isMoved: mode === "act" }),
+    h(ReplicasTile, { services }),
     h(
       Tile,
       {
         label: "Held by a person",
-        note: held === 0 ? "pause, hold, floor or undo below" : "see above until when",
+        note: overridden === 0 ? "pause, hold, floor or undo below" : "see above until when",
       },
-      held === 0 ? "none" : `${count(held)} of ${count(services.length)}`,
+      overridden === 0 ? "none" : `${count(overridden)} of ${count(services.length)}`,
     ),
-    standing?.regret !== undefined &&
+    regret !== undefined &&
       h(
         Tile,
         {
-          label: `Missed savings (${standing.mode ?? "observe"})`,
-          note: `objective missed ${Math.round(standing.regret.missedSeconds)} s while more was recommended`,
+          label: `Missed savings (${mode})`,
+          note: `objective missed ${Math.round(regret.missedSeconds)} s while more was recommended`,
         },
-        money(standing.regret.savedCost),
+        money(regret.savedCost),
       ),
   );
 }

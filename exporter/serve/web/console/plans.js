@@ -7,6 +7,7 @@ import { Card, Chip, Missing, Notice, Table, useId } from "./parts.js";
 /** @import { ApiProblem } from "./api.js" */
 /** @import { CalendarList } from "@tradewind/core/contract/calendar.ts" */
 /** @import { Change, ChangeList } from "@tradewind/core/contract/change.ts" */
+/** @import { ServedRecommendation } from "@tradewind/core/contract/recommendation.ts" */
 /** @import { ViewProps } from "./state.js" */
 
 /** Changes that wait for a person, and calendars. @param {ViewProps} props */
@@ -19,20 +20,22 @@ export function Plans({ known }) {
     h("h1", { key: "title" }, "Calendars and approvals"),
     h(Approvals, {
       key: "changes",
+      recommendations: known.recommendations,
       list: /** @type {ChangeList | undefined} */ (changes.answer),
       problem: changes.problem,
       onDecided: () => setDecided(decided + 1),
     }),
     h(Calendars, {
       key: "calendars",
+      recommendations: known.recommendations,
       list: /** @type {CalendarList | undefined} */ (calendars.answer),
       problem: calendars.problem,
     }),
   ];
 }
 
-/** @param {{ list: ChangeList | undefined, problem: ApiProblem | undefined, onDecided: () => void }} props */
-function Approvals({ list, onDecided, problem }) {
+/** @param {{ list: ChangeList | undefined, problem: ApiProblem | undefined, recommendations: readonly ServedRecommendation[], onDecided: () => void }} props */
+function Approvals({ list, onDecided, problem, recommendations }) {
   const [who, setWho] = useState({ by: "", token: "" });
   const ids = [useId("by"), useId("token")];
   if (list === undefined)
@@ -93,7 +96,15 @@ function Approvals({ list, onDecided, problem }) {
               h(
                 "li",
                 { key: change.id },
-                h(Waiting, { change, who, mayDecide: list.takesVerdicts === true, onDecided }),
+                h(Waiting, {
+                  change,
+                  who,
+                  mayDecide: list.takesVerdicts === true,
+                  onDecided,
+                  why: recommendations.find(
+                    ({ namespace, service }) => namespace === change.namespace && service === change.service,
+                  )?.reason,
+                }),
               ),
             ),
           ),
@@ -126,8 +137,8 @@ function Approvals({ list, onDecided, problem }) {
 /** `ann`, `default (ticket 4711)` @param {Change} change */
 const deciderOf = ({ by = "–", note }) => (note === undefined ? by : `${by} (${note})`);
 
-/** @param {{ change: Change, who: { by: string, token: string }, mayDecide: boolean, onDecided: () => void }} props */
-function Waiting({ change, mayDecide, onDecided, who }) {
+/** @param {{ change: Change, who: { by: string, token: string }, mayDecide: boolean, onDecided: () => void, why: string | undefined }} props */
+function Waiting({ change, mayDecide, onDecided, who, why }) {
   const [words, setWords] = useState("");
   const { expiresMs, id, namespace, service, state } = change;
   const { from, notBeforeMs, to } =
@@ -173,11 +184,21 @@ function Waiting({ change, mayDecide, onDecided, who }) {
         h("button", { onClick: () => void decide("refuse") }, "Refuse"),
       ),
     h("span", { role: "status", class: "bad" }, words),
+    why !== undefined && h("p", { class: "soft small whole" }, why),
   );
 }
 
-/** @param {{ list: CalendarList | undefined, problem: ApiProblem | undefined }} props */
-function Calendars({ list, problem }) {
+/** Services that a calendar names and nothing is recommended for, in an application that has recommendations. @param {CalendarList["calendars"][number]} listed @param {readonly ServedRecommendation[]} recommendations */
+function unknownIn({ application, calendar, namespace }, recommendations) {
+  const own = recommendations.filter(
+    (each) => each.application === application && each.namespace === namespace,
+  );
+  const known = new Set(own.map(({ service }) => service));
+  return known.size === 0 ? [] : (calendar.services ?? []).filter((each) => !known.has(each));
+}
+
+/** @param {{ list: CalendarList | undefined, problem: ApiProblem | undefined, recommendations: readonly ServedRecommendation[] }} props */
+function Calendars({ list, problem, recommendations }) {
   if (list === undefined) return h(Card, { title: "Calendars" }, h(Missing, { problem, what: "calendars" }));
   if (list.calendars.length === 0)
     return h(
@@ -195,8 +216,10 @@ function Calendars({ list, problem }) {
     h(Table, {
       caption: "Least and most replicas by the time",
       head: [["Calendar"], ["Services"], ["Floor", "number"], ["Ceiling", "number"], ["Window"], ["Pattern"]],
-      rows: list.calendars.map(({ application, calendar, namespace, window }) =>
-        h(
+      rows: list.calendars.map((listed) => {
+        const { application, calendar, namespace, window } = listed;
+        const unknown = unknownIn(listed, recommendations);
+        return h(
           "tr",
           { key: `${namespace}/${application}/${calendar.name}` },
           h(
@@ -206,7 +229,12 @@ function Calendars({ list, problem }) {
             " ",
             h("span", { class: "soft small" }, `${namespace}/${application}`),
           ),
-          h("td", null, calendar.services?.join(", ") ?? "all"),
+          h(
+            "td",
+            null,
+            calendar.services?.join(", ") ?? "all",
+            unknown.length > 0 && h("p", { class: "bad small" }, `no such service: ${unknown.join(", ")}`),
+          ),
           h("td", { class: "number" }, calendar.floor?.replicas ?? "–"),
           h(
             "td",
@@ -233,8 +261,8 @@ function Calendars({ list, problem }) {
             h("code", null, `${calendar.from} … ${calendar.until}`),
             ` ${calendar.timeZone}`,
           ),
-        ),
-      ),
+        );
+      }),
     }),
   );
 }

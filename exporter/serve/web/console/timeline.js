@@ -21,6 +21,7 @@ const KINDS = /** @type {const} */ ([
   ["brownout", "Brownouts"],
   ["override", "Overrides"],
   ["change", "Approvals"],
+  ["setting", "Settings"],
   ["calendar", "Calendars"],
   ["incident", "Incidents"],
   ["deploy", "Deploys"],

@@ -27,6 +27,7 @@ export async function bareApi(parts: Partial<Parts>): Promise<ApiServer> {
       watched: { expired: none, header: none, revision: none },
       ask: none,
       courses: { courses: { course: none, places: none }, fleet: none, others: none },
+      ready: { places: none, facts: none },
       missing: () => [],
       door: new HttpDoor({ monotonicMs, log }),
       work: new SenderWork({ maxSenderWork: 0.5, byToken: false, monotonicMs, log }),

@@ -11,6 +11,9 @@ const calm = {
   patterns: [],
 };
 
+const causeOf = (service: string, type: NamedCause["type"], evidence: object[]): NamedCause =>
+  ({ service, type, evidence, confidence: 0.9, share: 0.8 }) as unknown as NamedCause;
+
 describe("the sentence of an explanation", () => {
   it("says of a miss that is over how long it lasted, until when, and how to see it", () => {
     const lastMissedMs = Date.UTC(2026, 10, 28, 4, 53, 20);
@@ -38,7 +41,7 @@ describe("the sentence of an explanation", () => {
       outcome: "better",
       ends,
     } as CheckedCounterfactual;
-    const cause = { service: "search", type: "C", evidence: [], confidence: 0.9 } as unknown as NamedCause;
+    const cause = causeOf("search", "C", [{ signal: "cpuUtilisation", value: 0.97 }]);
     const missed = {
       ...calm,
       isMissed: true,
@@ -49,5 +52,21 @@ describe("the sentence of an explanation", () => {
     const told = summary(missed);
     expect(told.endsWith(end)).toBe(true);
     expect(told.includes("no single change")).toBe(!ends);
+  });
+
+  const missed = { ...calm, isMissed: true, measuredLatencySeconds: 0.372 };
+
+  it("names no cause where nothing was measured that speaks for it", () => {
+    const told = summary({ ...missed, causes: [causeOf("search", "X", [])] });
+    expect(told).toMatch(/most of the time is that of 'search', .* so no cause is named/);
+    expect(told).not.toContain("Cause:");
+  });
+
+  it("says a neighbour that disturbs all services of a node once", () => {
+    const evidence = [{ signal: "interferenceCpu", value: 0.96 }];
+    const causes = ["search", "geo", "rate"].map((service) => causeOf(service, "I", evidence));
+    expect(summary({ ...missed, causes })).toContain(
+      "Cause: 3 services ('search', 'geo', 'rate'), interference by other tenants: ",
+    );
   });
 });

@@ -41,6 +41,22 @@ const problems = (findings: readonly Finding[]): Finding[] =>
   findings.filter(({ level }) => level === "problem");
 
 describe("doctor", () => {
+  it("finds a calendar that is over and one that names a service which is not listed, and no other", async () => {
+    const window = (from: string, until: string): string =>
+      `from: "${from}", until: "${until}", floor: { replicas: 2 }`;
+    const path = config(
+      `services: [{ name: cart }]\ncalendars:\n` +
+        `  - { name: sale, ${window("2025-11-28T00:00", "2025-11-29T00:00")} }\n` +
+        `  - { name: typo, services: [crat, front], ${window("0 8 * * *", "0 9 * * *")} }\n` +
+        `  - { name: fine, services: [cart], ${window("0 8 * * *", "0 9 * * *")} }\n`,
+    );
+    const said = problems(await look({ config: path })).map(({ message }) => message);
+    expect(said).toEqual([
+      expect.stringMatching(/^calendar 'sale' is over/) as string,
+      expect.stringMatching(/^calendar 'typo' names crat, which/) as string,
+    ]);
+  });
+
   it("names every server that does not answer as it should, and how to mend it", async () => {
     const gone = `http://127.0.0.1:1`;
     const path = config(

@@ -1,0 +1,213 @@
+import type { ServiceAccuracy } from "@tradewind/core/contract/accuracy.ts";
+import type { AuditEvent } from "@tradewind/core/contract/audit.ts";
+import { READY_SCHEMA } from "@tradewind/core/contract/ready.ts";
+import type { Readiness, ReadyCheck } from "@tradewind/core/contract/ready.ts";
+import type { ServedApplication, ServedRecommendation } from "@tradewind/core/contract/recommendation.ts";
+import { SIZES } from "@tradewind/core/contract/recommendation.ts";
+import { percent } from "@tradewind/core/values/amounts.ts";
+import type { BudgetLeft, Place } from "./courses.ts";
+
+/** What is known of an application that only looks on. */
+export interface ReadyFacts {
+  readonly place: Place;
+  readonly nowMs: number;
+  readonly head: Pick<ServedApplication, "mode" | "objective" | "policy" | "problem" | "unmapped">;
+  readonly services: readonly ServedRecommendation[];
+  /** Requests over the objective of the last 24 h; undefined where there were none. */
+  readonly budget: BudgetLeft | undefined;
+  /** Of the predictor; undefined where it gives none. */
+  readonly accuracy: readonly ServiceAccuracy[] | undefined;
+  /** Whether all of the traffic was seen, and what was not, as the newest plan says it. */
+  readonly isComplete: boolean;
+  readonly missing: readonly string[];
+  /** What happened to the application, in any order. */
+  readonly events: readonly AuditEvent[];
+  /** Services whose maximum the configuration states; undefined where the configuration is not known. */
+  readonly bounded: ReadonlySet<string> | undefined;
+  /** Time that must have been seen. s */
+  readonly neededSeconds: number;
+}
+
+/** A day, without what a restart takes: the peak of a day is among it. s */
+export const NEEDED_SECONDS = 20 * 3_600;
+/** Of the last windows of a service, before its error says anything. */
+const LEAST_WINDOWS = 20;
+/** Self times are off by half: e^0.4. Beyond it sizes are chosen by chance. Chosen. */
+const MOST_ERROR = 0.4;
+/** What the models may be worse than the best rule of one line; more, and the predictor itself holds them near. */
+const MOST_RULE_RATIO = 1.25;
+/** A size that goes back within this time need not have moved. ms */
+const SOON_MS = 15 * 60_000;
+/** Share of the proposals that may be taken back, and as many in any case. */
+const MOST_BACK_RATIO = 0.1;
+const MOST_BACK = 2;
+const DAY_MS = 86_400_000;
+const MODEL_POLICIES = new Set(["planner", "planner-prior"]);
+const MOST_NAMES = 5;
+
+/** Everything that a scaler can say itself; autoscalers and fallbacks are objects of the cluster. */
+export function readiness(facts: ReadyFacts): Readiness {
+  const checks = [seenLongEnough, plan, telemetry, model, steady, objective, maximum].map((check) =>
+    check(facts),
+  );
+  return {
+    schema: READY_SCHEMA,
+    application: facts.place.application,
+    namespace: facts.place.namespace,
+    atMs: facts.nowMs,
+    isSafe: checks.every(({ isMet }) => isMet),
+    checks,
+  };
+}
+
+type Check = (facts: ReadyFacts) => ReadyCheck;
+
+const seenLongEnough: Check = ({ budget, neededSeconds }) => {
+  const seenSeconds = Math.round(budget?.budgetSeconds ?? 0);
+  const isMet = seenSeconds >= neededSeconds;
+  const hours = (seconds: number): string => `${(seconds / 3_600).toFixed(1)} h`;
+  return {
+    code: "seen",
+    isMet,
+    text: `requests were seen for ${hours(seenSeconds)} of the last 24 h${isMet ? "" : `; ${hours(neededSeconds)} are needed, so that a peak is among them`}`,
+    facts: { seenSeconds, neededSeconds },
+  };
+};
+
+const plan: Check = ({ head: { policy, problem } }) => {
+  const isMet = problem === undefined && policy !== undefined && MODEL_POLICIES.has(policy);
+  const text =
+    problem !== undefined
+      ? `no new plan comes: ${problem}`
+      : isMet
+        ? `level '${policy}' decides, by models`
+        : `level '${policy ?? "none"}' decides, which knows no models; docs/policies.md says what it lacks`;
+  return { code: "plan", isMet, text: text.slice(0, 1_000), facts: {} };
+};
+
+const telemetry: Check = ({ head: { unmapped = [] }, isComplete, missing, services }) => {
+  const said = [...missing, ...(Array.isArray(unmapped) ? unmapped : [])];
+  const isMet = isComplete && said.length === 0;
+  return {
+    code: "telemetry",
+    isMet,
+    text: isMet
+      ? `all traffic of ${services.length} services is seen`
+      : `not all of the traffic is seen; ${said.slice(0, MOST_NAMES).join("; ") || "the predictor says so of the last window"}`.slice(
+          0,
+          1_000,
+        ),
+    facts: { services: services.length, missing: said.length },
+  };
+};
+
+const model: Check = ({ accuracy = [], services }) => {
+  const compared = accuracy.filter(({ windows }) => windows >= LEAST_WINDOWS);
+  const badlyKnown = compared.filter(
+    ({ error, isHeldNear, modelError, ruleError }) =>
+      error > MOST_ERROR || (isHeldNear && modelError > MOST_RULE_RATIO * ruleError),
+  );
+  const names = badlyKnown
+    .toSorted((a, b) => b.error - a.error)
+    .slice(0, MOST_NAMES)
+    .map(
+      ({ error, modelError, ruleError, service }) =>
+        `${service} is off by ${percent(Math.expm1(error))} (models ${percent(Math.expm1(modelError))}, rule of one line ${percent(Math.expm1(ruleError))})`,
+    );
+  const worst = Math.max(0, ...compared.map(({ error }) => error));
+  const isMet = compared.length > 0 && badlyKnown.length === 0;
+  const text =
+    compared.length === 0
+      ? `the self time of no service was compared over ${LEAST_WINDOWS} windows yet; it comes by itself`
+      : isMet
+        ? `self times of ${compared.length} services are known within ${percent(Math.expm1(worst))}`
+        : `self times of ${badlyKnown.length} of ${compared.length} services are not known well; ${names.join("; ")}`;
+  return {
+    code: "model",
+    isMet,
+    text: text.slice(0, 1_000),
+    facts: {
+      services: services.length,
+      compared: compared.length,
+      off: badlyKnown.length,
+      worstErrorRatio: Math.expm1(worst),
+    },
+  };
+};
+
+const steady: Check = ({ events, nowMs }) => {
+  const decisions = events.flatMap((event) =>
+    event.kind === "decision" && event.atMs > nowMs - DAY_MS ? [event] : [],
+  );
+  const takenBack = takenBackOf(decisions);
+  const isMet = takenBack <= Math.max(MOST_BACK, MOST_BACK_RATIO * decisions.length);
+  return {
+    code: "steady",
+    isMet,
+    text: `${takenBack} of ${decisions.length} proposals of the last 24 h were taken back within ${SOON_MS / 60_000} min${isMet ? "" : `; at most ${percent(MOST_BACK_RATIO)} should be: a wider objective or larger steps calm it`}`,
+    facts: { proposals: decisions.length, takenBack },
+  };
+};
+
+/** Proposals of which a size goes back to where it came from, or beyond, soon after. */
+function takenBackOf(decisions: readonly Extract<AuditEvent, { kind: "decision" }>[]): number {
+  const byService = Map.groupBy(decisions, ({ service }) => service);
+  let count = 0;
+  for (const ofService of byService.values()) {
+    const ordered = ofService.toSorted((a, b) => a.atMs - b.atMs);
+    count += ordered.filter((decision, index) =>
+      ordered
+        .slice(index + 1)
+        .some((later) => later.atMs - decision.atMs <= SOON_MS && isBack(decision, later)),
+    ).length;
+  }
+  return count;
+}
+
+type Sizes = Pick<Extract<AuditEvent, { kind: "decision" }>, "after" | "before">;
+
+const isBack = (decision: Sizes, later: Sizes): boolean =>
+  SIZES.some((size) => {
+    const [from, to, then] = [decision.before[size], decision.after[size], later.after[size]];
+    if (from === undefined || to === undefined || then === undefined || from === to) return false;
+    return to > from ? then <= from : then >= from;
+  });
+
+const objective: Check = ({ budget, services }) => {
+  const { budgetLeftRatio } = budget ?? {};
+  const grows = services.filter(({ replicas, replicasReady = replicas }) => replicas > replicasReady).length;
+  // A miss that more replicas would end is what act is for.
+  const isMet = budgetLeftRatio === undefined || budgetLeftRatio >= 0 || grows > 0;
+  const facts = { ...(budgetLeftRatio !== undefined && { budgetLeftRatio }), grows };
+  if (budgetLeftRatio === undefined)
+    return { code: "objective", isMet, text: "no request was held to the objective", facts };
+  const text =
+    budgetLeftRatio >= 0
+      ? `${percent(budgetLeftRatio)} of the error budget is left`
+      : `the error budget is overspent by ${percent(-budgetLeftRatio)}${grows > 0 ? `, and more replicas are recommended of ${grows} services` : "; no size that is recommended ends it: see tradewind explain"}`;
+  return { code: "objective", isMet, text, facts };
+};
+
+const maximum: Check = ({ bounded, services }) => {
+  const without = services.filter(({ service }) => bounded?.has(service) !== true);
+  const full = services.filter(
+    ({ maxReplicas, replicas }) => maxReplicas !== undefined && replicas >= maxReplicas && replicas > 1,
+  );
+  const isMet = without.length === 0 && full.length === 0;
+  const names = (all: readonly ServedRecommendation[]): string =>
+    all
+      .slice(0, MOST_NAMES)
+      .map(({ service }) => service)
+      .join(", ");
+  const text = isMet
+    ? `each of ${services.length} services has a maximum of its own`
+    : without.length > 0
+      ? `${without.length} services have no maximum of their own; write services with maxReplicas: ${names(without)}`
+      : `${full.length} services are at their maximum; raise maxReplicas: ${names(full)}`;
+  return {
+    code: "maximum",
+    isMet,
+    text,
+    facts: { services: services.length, without: without.length, full: full.length },
+  };
+};

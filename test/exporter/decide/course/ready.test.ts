@@ -1,0 +1,138 @@
+import type { ServiceAccuracy } from "@tradewind/core/contract/accuracy.ts";
+import type { AuditEvent } from "@tradewind/core/contract/audit.ts";
+import { verdictText } from "@tradewind/core/contract/ready.ts";
+import type { ServedRecommendation } from "@tradewind/core/contract/recommendation.ts";
+import { readiness } from "@tradewind/exporter/decide/course/ready.ts";
+import type { ReadyFacts } from "@tradewind/exporter/decide/course/ready.ts";
+import { describe, expect, it } from "vitest";
+
+const NOW_MS = 2 * 86_400_000;
+const PLACE = { namespace: "shop", application: "hotel" };
+
+const SEARCH: ServedRecommendation = {
+  ...PLACE,
+  service: "search",
+  replicas: 2,
+  replicasReady: 2,
+  minReplicas: 1,
+  maxReplicas: 10,
+  policy: "planner",
+  confidence: 0.9,
+  reason: "",
+  decidedAtMs: NOW_MS,
+  validUntilMs: NOW_MS + 1,
+  decisionId: "0123456789abcdef",
+  valid: true,
+  wished: { replicas: 2 },
+  guard: [],
+};
+
+const KNOWN: ServiceAccuracy = {
+  service: "search",
+  expert: "network",
+  error: 0.1,
+  coverage: 0.8,
+  windows: 200,
+  rule: "median",
+  ruleError: 0.12,
+  modelError: 0.11,
+  isHeldNear: false,
+};
+
+const SAFE: ReadyFacts = {
+  place: PLACE,
+  nowMs: NOW_MS,
+  head: { mode: "observe", objective: { percentile: 0.95, seconds: 0.2 }, policy: "planner" },
+  services: [SEARCH],
+  budget: { budgetLeftRatio: 0.4, budgetSeconds: 80_000 },
+  accuracy: [KNOWN],
+  isComplete: true,
+  missing: [],
+  events: [],
+  bounded: new Set(["search"]),
+  neededSeconds: 72_000,
+};
+
+/** A change of replicas of `search`, some minutes before now. */
+const changed = (minutesAgo: number, from: number, to: number): AuditEvent => ({
+  kind: "decision",
+  ...PLACE,
+  service: "search",
+  atMs: NOW_MS - 60_000 * minutesAgo,
+  decisionId: "0123456789abcdef",
+  mode: "observe",
+  policy: "planner",
+  before: { replicas: from },
+  after: { replicas: to },
+  codes: [],
+  recordHash: "0".repeat(64),
+});
+
+const NERVOUS = [0, 20, 40].flatMap((start) => [changed(start + 10, 2, 3), changed(start + 6, 3, 2)]);
+const CALM = [30, 90, 150, 210].map((minutesAgo, index) => changed(minutesAgo, index + 1, index + 2));
+
+describe("an application that only looks on", () => {
+  it("is safe to act for where a day was seen, models are near, and proposals stay", () => {
+    const said = readiness({ ...SAFE, events: CALM });
+    expect(said.checks.filter(({ isMet }) => !isMet)).toEqual([]);
+    expect([said.isSafe, verdictText(said)]).toEqual([true, "act is safe"]);
+  });
+
+  it.each<[string, Partial<ReadyFacts>, string, Record<string, number>]>([
+    [
+      "saw four minutes",
+      { budget: { budgetLeftRatio: 1, budgetSeconds: 240 } },
+      "seen",
+      { seenSeconds: 240 },
+    ],
+    ["saw no request", { budget: undefined }, "seen", { seenSeconds: 0 }],
+    ["is decided on without models", { head: { ...SAFE.head, policy: "reactive" } }, "plan", {}],
+    ["gets no new plan", { head: { ...SAFE.head, problem: "connection refused" } }, "plan", {}],
+    [
+      "does not see all of its traffic",
+      { isComplete: false, missing: ["2 % of the spans"] },
+      "telemetry",
+      { missing: 1 },
+    ],
+    [
+      "has a name without a workload",
+      { head: { ...SAFE.head, unmapped: ["cart"] } },
+      "telemetry",
+      { missing: 1 },
+    ],
+    ["has no model that was compared yet", { accuracy: undefined }, "model", { compared: 0 }],
+    ["has self times that are off by half", { accuracy: [{ ...KNOWN, error: 0.45 }] }, "model", { off: 1 }],
+    [
+      "has models that a rule of one line beats",
+      { accuracy: [{ ...KNOWN, isHeldNear: true, modelError: 0.3 }] },
+      "model",
+      { off: 1 },
+    ],
+    ["takes its proposals back", { events: NERVOUS }, "steady", { proposals: 6, takenBack: 3 }],
+    [
+      "misses without knowing a size that helps",
+      { budget: { budgetLeftRatio: -2, budgetSeconds: 80_000 } },
+      "objective",
+      { grows: 0 },
+    ],
+    ["has a service without a maximum", { bounded: new Set<string>() }, "maximum", { without: 1 }],
+    ["has no configuration that is known", { bounded: undefined }, "maximum", { without: 1 }],
+    ["has a service at its maximum", { services: [{ ...SEARCH, replicas: 10 }] }, "maximum", { full: 1 }],
+  ])("is not ready where it %s", (_, facts, code, numbers) => {
+    const said = readiness({ ...SAFE, ...facts });
+    expect(said.isSafe).toBe(false);
+    expect(said.checks.filter(({ isMet }) => !isMet)).toMatchObject([{ code, facts: numbers }]);
+    expect(verdictText(said)).toMatch(/^not yet, because /);
+  });
+
+  it("is ready in spite of misses that more replicas would end, which is what act is for", () => {
+    const budget = { budgetLeftRatio: -2, budgetSeconds: 80_000 };
+    expect(readiness({ ...SAFE, budget, services: [{ ...SEARCH, replicas: 4 }] }).isSafe).toBe(true);
+  });
+
+  it("does not count a size that goes back a day later, or by another step in the same direction", () => {
+    const events = [changed(100, 2, 4), changed(95, 4, 6), changed(20, 6, 4)];
+    const steady = readiness({ ...SAFE, events }).checks.find(({ code }) => code === "steady");
+    expect(steady!.facts).toEqual({ proposals: 3, takenBack: 0 });
+  });
+});
