@@ -2,7 +2,7 @@ import type { Clock } from "@tradewind/core/process/clock.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
 import { MOST_PLAN_PATTERNS } from "@tradewind/core/contract/plan.ts";
 import type { FixedService } from "@tradewind/core/contract/override.ts";
-import type { Plan, Wish } from "@tradewind/core/contract/plan.ts";
+import type { AskedChange, Plan, Wish } from "@tradewind/core/contract/plan.ts";
 import type { ProposedChange } from "@tradewind/core/contract/proposed-change.ts";
 import type { PolicyChoice } from "@tradewind/core/contract/policy-choice.ts";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
@@ -87,6 +87,8 @@ export interface DecidingOptions {
   readonly patterns?: PatternWatch;
   readonly archive: Pick<InputsArchive, "add">;
   readonly metrics: ApplicationMetrics;
+  /** What was asked for beside the plan of late; absent: nothing. */
+  readonly asked?: (nowMs: number) => readonly AskedChange[];
   /** What people keep of services; absent: nothing. */
   readonly overrides?: () => readonly FixedService[];
   /** What has come since a window over what came in it, where that is more; absent where nobody counts what comes. */
@@ -375,6 +377,7 @@ export class Deciding {
     const cause = this.parts.explaining?.cause();
     const patterns = this.parts.patterns?.patterns() ?? [];
     const room = quotaRoom(workloads, application.namespace);
+    const askedChanges = this.parts.asked?.(outcome.plan.plannedAtMs) ?? [];
     const learnedCalendars = this.learnCalendars(outcome, inputs);
     const disruptions = disruptionsOf(workloads, application.namespace);
     const wishes = withWorkloads(outcome.plan.wishes, workloads);
@@ -387,6 +390,7 @@ export class Deciding {
       ...(missing.length > 0 && { missing: [...missing] }),
       mode: application.mode,
       ...(room && { room }),
+      ...(askedChanges.length > 0 && { askedChanges: [...askedChanges] }),
       ...(learnedCalendars && { learnedCalendars }),
       ...(disruptions.length > 0 && { disruptions }),
       ...(cause && { cause }),
