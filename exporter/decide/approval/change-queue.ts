@@ -108,14 +108,14 @@ export class ChangeQueue {
     kept?: ApprovalContext,
   ): ApprovalContext | undefined {
     const { application: name, plannedAtMs } = header;
-    const own = this.#application(namespace, name);
+    const configured = this.#application(namespace, name);
     const key = bookKey(namespace, service);
     const ofService = this.list()
       .filter((each) => each.kind === "size")
       .filter((each) => bookKey(each.namespace, each.service) === key);
     const isAsked = ofService.some((each) => each.asked !== undefined && isAtLeast(each, plannedAtMs));
     const approval =
-      (own === undefined ? kept && settingsOf(kept, entryBefore) : own.approval) ??
+      (configured === undefined ? kept && settingsOf(kept, entryBefore) : configured.approval) ??
       (isAsked ? NO_APPROVAL : undefined);
     const isAgain = entryBefore !== undefined && isOfPlan(entryBefore, header);
     const [samePlan, last] = isAgain ? [entryBefore.basis.approval, undefined] : [undefined, entryBefore];
@@ -189,8 +189,8 @@ export class ChangeQueue {
    * predictor's own language model does not.
    */
   async takeAsked({ application, askedChanges = [], namespace, plannedAtMs }: AskedHeader): Promise<void> {
-    const own = this.#application(namespace, application);
-    const settings = own?.approval ?? DEFAULT_APPROVAL;
+    const configured = this.#application(namespace, application);
+    const settings = configured?.approval ?? DEFAULT_APPROVAL;
     const fresh = askedChanges.flatMap((each): SizeChange[] => {
       const { asked, id, isOfModel, notBeforeMs, ...sizes } = each;
       const change: SizeChange = {
@@ -206,7 +206,7 @@ export class ChangeQueue {
         ...(notBeforeMs !== undefined && { notBeforeMs }),
       };
       if (sizes.to <= sizes.from || this.#isKnown(change, plannedAtMs)) return [];
-      const goesAlone = isOfModel && own?.reasoner === "act" && !isLargeChange(sizes, settings);
+      const goesAlone = isOfModel && configured?.reasoner === "act" && !isLargeChange(sizes, settings);
       return [goesAlone ? { ...change, state: "approved", by: asked.by, decidedAtMs: plannedAtMs } : change];
     });
     await this.#keep(fresh, plannedAtMs);

@@ -371,13 +371,17 @@ export class Deciding {
     };
   }
 
+  private asked({ plan }: PolicyOutcome): Pick<Plan, "askedChanges"> {
+    const askedChanges = this.parts.asked?.(plan.plannedAtMs) ?? [];
+    return askedChanges.length === 0 ? {} : { askedChanges: [...askedChanges] };
+  }
+
   private adopt(outcome: PolicyOutcome, inputs: PolicyInputs, missing: readonly string[]): Plan {
     const { application, windowSet } = inputs;
     const workloads = this.parts.workloads();
     const cause = this.parts.explaining?.cause();
     const patterns = this.parts.patterns?.patterns() ?? [];
     const room = quotaRoom(workloads, application.namespace);
-    const askedChanges = this.parts.asked?.(outcome.plan.plannedAtMs) ?? [];
     const learnedCalendars = this.learnCalendars(outcome, inputs);
     const disruptions = disruptionsOf(workloads, application.namespace);
     const wishes = withWorkloads(outcome.plan.wishes, workloads);
@@ -390,7 +394,7 @@ export class Deciding {
       ...(missing.length > 0 && { missing: [...missing] }),
       mode: application.mode,
       ...(room && { room }),
-      ...(askedChanges.length > 0 && { askedChanges: [...askedChanges] }),
+      ...this.asked(outcome),
       ...(learnedCalendars && { learnedCalendars }),
       ...(disruptions.length > 0 && { disruptions }),
       ...(cause && { cause }),
