@@ -114,9 +114,8 @@ export class ChangeQueue {
       .filter((each) => each.kind === "size")
       .filter((each) => bookKey(each.namespace, each.service) === key);
     const isAsked = ofService.some((each) => each.asked !== undefined && isAtLeast(each, plannedAtMs));
-    const approval =
-      (configured === undefined ? kept && settingsOf(kept, entryBefore) : configured.approval) ??
-      (isAsked ? NO_APPROVAL : undefined);
+    const stated = configured === undefined ? kept && settingsOf(kept, entryBefore) : configured.approval;
+    const approval = isAsked ? (stated ?? NO_APPROVAL) : stated;
     const isAgain = entryBefore !== undefined && isOfPlan(entryBefore, header);
     const [samePlan, last] = isAgain ? [entryBefore.basis.approval, undefined] : [undefined, entryBefore];
     const inForce = last?.mode === "act" ? last.final : undefined;

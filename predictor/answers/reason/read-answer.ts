@@ -125,7 +125,9 @@ function entriesOf(value: unknown): unknown[] {
   const inside = Object.entries(value).filter(([, field]) => typeof field === "object" && field !== null);
   if (inside.length === 0 || inside.length < Object.keys(value).length) return [value];
   return inside
-    .flatMap(([id, field]) => (Array.isArray(field) ? entriesOf(field) : [{ id, ...Object(field) }]))
+    .flatMap(([id, field]) =>
+      Array.isArray(field) ? entriesOf(field) : isObject(field) ? [{ id, ...field }] : [],
+    )
     .slice(0, MOST_ENTRIES);
 }
 

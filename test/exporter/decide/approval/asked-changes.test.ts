@@ -122,13 +122,26 @@ function decided(number: number, seconds: number, replicas: number): DecidedWind
   };
   const times = { startMs: number * 15_000, endMs: (number + 1) * 15_000 };
   const window = {
-    ...{ namespace: "shop", service: "search", ...times, callees: [], containers: [] },
-    ...{ requestsPerSecond: 400, replicasReady: replicas, errorRatio: 0 },
-    ...{ ownLatency: latency, responseLatency: latency },
+    namespace: "shop",
+    service: "search",
+    ...times,
+    callees: [],
+    containers: [],
+    requestsPerSecond: 400,
+    replicasReady: replicas,
+    errorRatio: 0,
+    ownLatency: latency,
+    responseLatency: latency,
   };
   const plan: DecidedWindow["outcome"]["plan"] = {
-    ...{ application: "hotel", namespace: "shop", plannedAtMs: times.endMs, policy: "planner-prior" },
-    ...{ policyReason: "cheapest", policyReasons: [], wishes: [], measuredLatencySeconds: seconds },
+    application: "hotel",
+    namespace: "shop",
+    plannedAtMs: times.endMs,
+    policy: "planner-prior",
+    policyReason: "cheapest",
+    policyReasons: [],
+    wishes: [],
+    measuredLatencySeconds: seconds,
     objective: { percentile: 0.95, seconds: 0.1 },
   };
   return {
