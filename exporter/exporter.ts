@@ -329,7 +329,8 @@ async function prepareDecisions(setting: Setting, scaler: ScalerThread): Promise
         const { application: name, namespace, plannedAtMs } = header;
         planTimes.set(applicationKey({ name, namespace }), { plannedAtMs, madeMs });
         await firstRead;
-        await atMost(DISK_PATIENCE_MS, Promise.all([takeAnnotations(header), queue.takeLearned(header)]));
+        const takes = [takeAnnotations(header), queue.takeLearned(header), queue.takeAsked(header)];
+        await atMost(DISK_PATIENCE_MS, Promise.all(takes));
         await recommender.takePlan(plan, place);
         await fetchStudents(header, { fetcher, shelf, log });
         const look = lookAt(header, recommender.book, ownOf(header), place === undefined);

@@ -125,6 +125,12 @@ export const ApplicationFields = z.strictObject({
   priority: Priority.default(0).describe(
     "Whose replicas come first where a quota of the namespace has no room for those of all applications.",
   ),
+  reasoner: z
+    .enum(["propose", "act"])
+    .default("propose")
+    .describe(
+      "What becomes of a change that the predictor's language model asks for and the latency models confirm. propose: it waits for a person; act: one within the shares of approval is carried out, under the guard.",
+    ),
   approval: z
     .strictObject({
       replicasRatio: z

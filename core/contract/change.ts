@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { LearnedCalendar } from "./calendar.ts";
-import { Allocation, PLAN_RESOURCES } from "./plan.ts";
+import { Allocation, AskedFor, PLAN_RESOURCES } from "./plan.ts";
 import { ChangeId, EpochMs, NonNegative, ObjectName, ServiceName } from "./quantity.ts";
 
 /**
@@ -26,7 +26,10 @@ const Common = {
   text: z.string().max(1_000).optional(),
 };
 
-/** A change of one size of a service so large that a person decides on it. */
+/**
+ * A change of one size of a service that a person decides on: one so large that no plan makes it alone, or one that a language model or
+ * somebody else asked for.
+ */
 export const SizeChange = z.strictObject({
   kind: z.literal("size"),
   ...Common,
@@ -36,6 +39,8 @@ export const SizeChange = z.strictObject({
   to: NonNegative,
   /** Approved for later. */
   notBeforeMs: EpochMs.optional(),
+  /** Of one that was asked for; once approved it is the least that the service gets until it expires. */
+  asked: AskedFor.optional(),
 });
 export type SizeChange = z.infer<typeof SizeChange>;
 
@@ -84,6 +89,7 @@ export const ApprovalContext = z.strictObject({
         state: true,
         notBeforeMs: true,
         expiresMs: true,
+        asked: true,
       }),
     )
     .max(32),

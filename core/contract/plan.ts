@@ -2,6 +2,7 @@ import { z } from "zod";
 import { LearnedCalendar } from "./calendar.ts";
 import { Pattern } from "./pattern.ts";
 import {
+  ChangeId,
   ContentHash,
   Count,
   EpochMs,
@@ -45,6 +46,30 @@ export type ContainerSize = z.infer<typeof ContainerSize>;
 
 /** What one container of a service is given, and how many there are: the three things a plan may change. */
 export const PLAN_RESOURCES = ["cpu", "memory", "replicas"] as const;
+
+/** Who asked for a change that no plan makes, and what the live models expect of it: the tail of the slowest route, seconds. */
+export const AskedFor = z.strictObject({
+  /** The model's name, or the token that sent a proposal. */
+  by: z.string().min(1).max(200),
+  tailBeforeSeconds: NonNegative,
+  tailAfterSeconds: NonNegative,
+});
+
+/** A change that somebody asks for and the live models expect to help. */
+export const AskedChange = z.strictObject({
+  /** The same in each plan that names it. */
+  id: ChangeId,
+  service: ServiceName,
+  resource: z.enum(PLAN_RESOURCES),
+  from: NonNegative,
+  to: NonNegative,
+  asked: AskedFor,
+  /** Of the predictor's own language model: where the application says `reasoner: act` no person is asked about a small one. */
+  isOfModel: z.boolean(),
+  notBeforeMs: EpochMs.optional(),
+});
+export type AskedChange = z.infer<typeof AskedChange>;
+export const MOST_ASKED_CHANGES = 64;
 
 /** One step of a plan for one service: what is changed, why, what that buys and what it costs. */
 export const WishStep = z.object({
@@ -204,6 +229,8 @@ export const Plan = z.strictObject({
   disruptions: orAbsent(z.array(PlanDisruptions).max(10_000)),
   /** Calendars that the load of the past speaks for; absent while too little of it is known to say. */
   learnedCalendars: orAbsent(z.array(LearnedCalendar).max(1_000)),
+  /** Changes that were asked for of late; none is part of the wishes. */
+  askedChanges: orAbsent(z.array(AskedChange).max(MOST_ASKED_CHANGES)),
   policy: PolicyLabel,
   /** Why this level of the ladder decides. */
   policyReason: z.string().max(500),

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { PolicyLabel } from "./plan.ts";
-import { EpochMs, NonNegative, ObjectName, ServiceName } from "./quantity.ts";
+import { ChangeId, EpochMs, NonNegative, ObjectName, ServiceName } from "./quantity.ts";
 
 /** What a proposal may ask for; the paper's `createInstance` is one replica more. */
 export const PROPOSAL_RULES = ["scale", "resize", "place", "floor", "ceiling", "hold"] as const;
@@ -112,6 +112,8 @@ export const CheckedProposal = z.strictObject({
     .optional(),
   /** Ours, percent: from precedents, the accuracy of the service's model, and how steady the load is. */
   confidence: z.number().min(0).max(100).optional(),
+  /** Changes of it that wait for a person now; absent where it was only checked, or where nothing of it is growth that helps. */
+  changes: z.array(ChangeId).max(3).optional(),
   /** Of who proposes. */
   claimedConfidence: z.number().min(0).max(100).optional(),
 });

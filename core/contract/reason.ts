@@ -202,6 +202,7 @@ export const Reason = z.discriminatedUnion("code", [
   reason("growth-limit", { fromReplicas: Count, mostReplicas: Count }),
   reason("approval-awaited", Proposed),
   reason("approval-refused", Proposed),
+  reason("asked-change", { ...Proposed, by: Name }),
   reason("rolled-back", { replicas: Count, times: Count, untilMs: EpochMs }),
   reason("calendar-floor", Scheduled),
   reason("calendar-ceiling", Scheduled),

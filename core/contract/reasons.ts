@@ -135,6 +135,8 @@ const SENTENCES: Sentences = {
   "approval-awaited": (facts) => `${sizes(facts)} waits for approval: tradewind approve ${facts.change}`,
   "approval-refused": (facts) =>
     `${sizes(facts)} was refused (${facts.change}): it is not proposed again before ${utcMinutes(facts.expiresMs)}`,
+  "asked-change": (facts) =>
+    `${sizes(facts)} at least until ${utcMinutes(facts.expiresMs)}, asked for by ${facts.by} (${facts.change})`,
   "rolled-back": (facts) =>
     `the objective was missed after a change that took away: keeps at least ${replicas(facts.replicas)} until ${utcMinutes(facts.untilMs)}`,
   "calendar-floor": (facts) => scheduled(facts, "least"),
@@ -280,7 +282,11 @@ function rivals(all: Facts<"quota">["ahead"]): string {
 }
 
 /** `5 → 12 replicas`, `0.20 → 0.80 cores each`, `1024 → 256 MiB each`; without the first number where it is not known. */
-function sizes({ from, resource, to }: Facts<"approval-awaited" | "approval-refused">): string {
+function sizes({
+  from,
+  resource,
+  to,
+}: Facts<"approval-awaited" | "approval-refused" | "asked-change">): string {
   if (resource === "replicas") return `${from} → ${replicas(to)}`;
   const [write, unit] =
     resource === "cpu"

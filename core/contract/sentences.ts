@@ -125,12 +125,20 @@ export function lastChange(setBy: SizeChanges = {}): LastChange | undefined {
 
 /** `replicas 3 → 5`, `CPU 200m → 800m`, `memory 1Gi`; of a calendar what it keeps and when. */
 export function changeText(change: Change): string {
-  if (change.kind === "size") return resourceChangeText(change);
+  if (change.kind === "size") return `${resourceChangeText(change)}${askedText(change)}`;
   const { calendar, confidence, hits, occurrences, usualReplicas } = change;
   return (
     `at least ${calendar.floor?.replicas ?? 0} replicas (usual ${usualReplicas}) from ${calendar.from} until ${calendar.until} ` +
     `${calendar.timeZone}, needed on ${hits} of ${occurrences} days (confidence ${percent(confidence)})`
   );
+}
+
+function askedText({ asked }: Extract<Change, { kind: "size" }>): string {
+  if (asked === undefined) return "";
+  const [before, after] = [asked.tailBeforeSeconds, asked.tailAfterSeconds].map((value) =>
+    (1e3 * value).toFixed(0),
+  );
+  return `, asked for by ${asked.by}: the models expect ${before} → ${after} ms`;
 }
 
 /** A container size of 0 was not stated before. */

@@ -109,6 +109,14 @@ export const DESCRIBED_ROUTES: readonly DescribedRoute[] = [
   },
   {
     method: "post",
+    path: "/v1/proposals/ask",
+    summary: "The same, and growth that holds waits for a person; needs the scope `approve`.",
+    query: ONE,
+    body: z.union([Proposal, z.null(), z.array(z.union([Proposal, z.null()]))]),
+    answer: ProposalCheck,
+  },
+  {
+    method: "post",
     path: "/v1/what-if",
     summary: "What the models expect of other sizes or loads.",
     query: ONE,

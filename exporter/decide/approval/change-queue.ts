@@ -11,7 +11,7 @@ import { TradewindError } from "@tradewind/core/values/errors.ts";
 import { Turns } from "@tradewind/core/process/turns.ts";
 import type { Annotated } from "@tradewind/kubernetes/application/resource.ts";
 import type { PlanHeader } from "../decide.ts";
-import { SIZE_OF } from "../guard/approval.ts";
+import { isLargeChange, SIZE_OF } from "../guard/approval.ts";
 import { bookKey, isOfPlan } from "../../keep/book-entry.ts";
 import type { BookEntry } from "../../keep/book-entry.ts";
 import { Moves } from "./moves.ts";
@@ -38,6 +38,15 @@ export type WriteChanges = (events: readonly AuditEvent[], changes: readonly Cha
 /** A plan, as far as it says what was learned. */
 export type LearnedHeader = Pick<Plan, "application" | "namespace" | "plannedAtMs"> &
   Partial<Pick<Plan, "learnedCalendars">>;
+
+/** A plan, as far as it says what was asked for. */
+export type AskedHeader = Pick<Plan, "application" | "namespace" | "plannedAtMs"> &
+  Partial<Pick<Plan, "askedChanges">>;
+
+/** Where an application states none: shares from which on a model's change waits for a person, and how long. */
+const DEFAULT_APPROVAL = { replicasRatio: 0.5, containerRatio: 0.5, expiresMinutes: 15 };
+/** Where changes of plans wait for nobody. */
+const NO_APPROVAL = { ...DEFAULT_APPROVAL, replicasRatio: 1e9, containerRatio: 1e9 };
 
 /** An application, as its changes name it. */
 type Place = Pick<Change, "application" | "namespace">;
@@ -99,8 +108,14 @@ export class ChangeQueue {
     kept?: ApprovalContext,
   ): ApprovalContext | undefined {
     const { application: name, plannedAtMs } = header;
-    const own = this.#application(namespace, name);
-    const approval = own === undefined ? kept && settingsOf(kept, entryBefore) : own.approval;
+    const configured = this.#application(namespace, name);
+    const key = bookKey(namespace, service);
+    const ofService = this.list()
+      .filter((each) => each.kind === "size")
+      .filter((each) => bookKey(each.namespace, each.service) === key);
+    const isAsked = ofService.some((each) => each.asked !== undefined && isAtLeast(each, plannedAtMs));
+    const stated = configured === undefined ? kept && settingsOf(kept, entryBefore) : configured.approval;
+    const approval = isAsked ? (stated ?? NO_APPROVAL) : stated;
     const isAgain = entryBefore !== undefined && isOfPlan(entryBefore, header);
     const [samePlan, last] = isAgain ? [entryBefore.basis.approval, undefined] : [undefined, entryBefore];
     const inForce = last?.mode === "act" ? last.final : undefined;
@@ -108,7 +123,6 @@ export class ChangeQueue {
     const replicas = samePlan?.reference.replicas ?? inForce?.replicas ?? running.replicas;
     if (approval === undefined || replicas === undefined) return undefined;
     const openMs = approval.expiresMinutes * MINUTE_MS;
-    const key = bookKey(namespace, service);
     return {
       replicasRatio: approval.replicasRatio,
       containerRatio: approval.containerRatio,
@@ -120,13 +134,13 @@ export class ChangeQueue {
       },
       expiresMs: plannedAtMs + openMs,
       severityBefore: samePlan?.severityBefore ?? last?.severity ?? 0,
-      changes: this.list()
-        .filter((each) => each.kind === "size")
-        .filter((each) => bookKey(each.namespace, each.service) === key)
+      changes: ofService
         .flatMap((each) => {
           // One that the same plan carried out is carried out by it.
           const carriedOut = each.state === "executed" && samePlan?.changes.find(({ id }) => id === each.id);
-          return carriedOut || (counts(each, plannedAtMs) ? openPart(each) : []);
+          return (
+            carriedOut || (counts(each, plannedAtMs) || isAtLeast(each, plannedAtMs) ? openPart(each) : [])
+          );
         })
         .slice(0, 32),
     };
@@ -167,6 +181,34 @@ export class ChangeQueue {
       .filter((each) => isOpen(each, plannedAtMs) && this.#isUnnamed(each, namedCalendars, plannedAtMs))
       .map((each): Change => Object.assign({}, each, { state: "withdrawn" as const }));
     await this.#keep([...fresh, ...gone], plannedAtMs);
+  }
+
+  /**
+   * Takes the changes that a plan's predictor was asked for: new ones wait for a person. Where the application says so a small one of the
+   * predictor's own language model does not.
+   */
+  async takeAsked({ application, askedChanges = [], namespace, plannedAtMs }: AskedHeader): Promise<void> {
+    const configured = this.#application(namespace, application);
+    const settings = configured?.approval ?? DEFAULT_APPROVAL;
+    const fresh = askedChanges.flatMap((each): SizeChange[] => {
+      const { asked, id, isOfModel, notBeforeMs, ...sizes } = each;
+      const change: SizeChange = {
+        kind: "size",
+        id,
+        application,
+        namespace,
+        ...sizes,
+        asked,
+        proposedAtMs: plannedAtMs,
+        expiresMs: Math.max(plannedAtMs, notBeforeMs ?? 0) + settings.expiresMinutes * MINUTE_MS,
+        state: "awaiting",
+        ...(notBeforeMs !== undefined && { notBeforeMs }),
+      };
+      if (sizes.to <= sizes.from || this.#isKnown(change, plannedAtMs)) return [];
+      const goesAlone = isOfModel && configured?.reasoner === "act" && !isLargeChange(sizes, settings);
+      return [goesAlone ? { ...change, state: "approved", by: asked.by, decidedAtMs: plannedAtMs } : change];
+    });
+    await this.#keep(fresh, plannedAtMs);
   }
 
   /** A gap in the data of a service is no reason to withdraw its calendars. */
@@ -298,7 +340,8 @@ export class ChangeQueue {
     }
     const decidedChange: Change = Object.assign({}, change, {
       state: verdict === "approve" ? ("approved" as const) : ("refused" as const),
-      expiresMs: change.expiresMs + aheadMs,
+      expiresMs:
+        aheadMs + (isOfAsked(change) ? nowMs + change.expiresMs - change.proposedAtMs : change.expiresMs),
       ...(notBeforeMs !== undefined && { notBeforeMs }),
       by,
       ...(note !== undefined && { note }),
@@ -373,9 +416,17 @@ const isShown = (change: Change, nowMs: number): boolean =>
 const counts = (change: Change, nowMs: number): boolean =>
   isOpen(change, nowMs) || (change.state === "refused" && change.expiresMs > nowMs);
 
+/** One that was asked for holds as long as it would have stood open, once somebody decided. */
+const isOfAsked = (change: Change): boolean => change.kind === "size" && change.asked !== undefined;
+
+/** What was asked for and carried out is the least until it expires. */
+const isAtLeast = ({ asked, expiresMs, state }: SizeChange, nowMs: number): boolean =>
+  asked !== undefined && expiresMs > nowMs && (state === "approved" || state === "executed");
+
 function openPart(change: SizeChange): ApprovalContext["changes"][number] {
-  const { expiresMs, from, id, notBeforeMs, resource, state, to } = change;
-  return { id, resource, from, to, state, expiresMs, ...(notBeforeMs !== undefined && { notBeforeMs }) };
+  const { asked, expiresMs, from, id, notBeforeMs, resource, state, to } = change;
+  const part = { id, resource, from, to, state, expiresMs };
+  return { ...part, ...(notBeforeMs !== undefined && { notBeforeMs }), ...(asked && { asked }) };
 }
 
 function runningOf({

@@ -27,7 +27,12 @@ const approvalOf = (resource: Resource): GuardStep => ({
     const step = largeStep(resource, allocation, context);
     if (settings === undefined || mode !== "act" || step === undefined) return null;
     const { from, isUp, to } = step;
-    const open = settings.changes.find((each) => each.resource === resource && each.to > each.from === isUp);
+    const open = settings.changes.find(
+      (each) =>
+        each.resource === resource &&
+        each.to > each.from === isUp &&
+        (each.asked === undefined || isDue(each, context)),
+    );
     const allowed = allowedOf(resource, step, open, context);
     if (allowed === to) return null;
     const size = SIZE_OF[resource];
@@ -97,8 +102,37 @@ function allowedOf(
   return Math.max(base, Math.min(to, Math.max(needed, approved ?? 0)));
 }
 
+/** Gives at least what somebody asked for beside the plan and a person approved, until that expires. */
+const askedOf = (resource: Resource): GuardStep => ({
+  name: "approval",
+  apply: (allocation, context) => {
+    const { approval: settings, mode = "act" } = context;
+    const size = SIZE_OF[resource];
+    const largest = settings?.changes
+      .filter((each) => each.asked !== undefined && each.resource === resource)
+      .filter((each) => each.state === "executed" || isDue(each, context))
+      .reduce<OpenChange | undefined>((best, each) => (each.to > (best?.to ?? 0) ? each : best), undefined);
+    if (mode !== "act" || largest?.asked === undefined) return null;
+    const { asked, expiresMs, from, id, to } = largest;
+    const now = allocation[size] ?? inForce(context)[size] ?? 0;
+    if (expiresMs <= context.decidedAtMs || to <= now) return null;
+    return {
+      allocation: withSize(allocation, size, to),
+      reason: { code: "asked-change", change: id, resource, from, to, expiresMs, by: asked.by },
+    };
+  },
+});
+
+const RESOURCES = ["cpu", "memory", "replicas"] as const;
+
 /** One for each size; container sizes first, since replicas make up for a container that may not grow. */
-export const approvals: readonly GuardStep[] = (["cpu", "memory", "replicas"] as const).map(approvalOf);
+export const approvals: readonly GuardStep[] = [...RESOURCES.map(askedOf), ...RESOURCES.map(approvalOf)];
+
+/** A size that a person must be asked about, by an application's settings. */
+export const isLargeChange = (
+  { from, resource, to }: Pick<SizeChange, "from" | "resource" | "to">,
+  ratios: Pick<ApprovalContext, "containerRatio" | "replicasRatio">,
+): boolean => isLarge(resource, from, to, ratios);
 
 interface Sizes {
   readonly replicas: number | undefined;
@@ -126,7 +160,7 @@ function isLarge(
   resource: Resource,
   from: number,
   to: number,
-  { containerRatio, replicasRatio }: ApprovalContext,
+  { containerRatio, replicasRatio }: Pick<ApprovalContext, "containerRatio" | "replicasRatio">,
 ): boolean {
   const [ratio, least] = resource === "replicas" ? [replicasRatio, 1] : [containerRatio, 0];
   return Math.abs(to - from) > ratio * Math.max(least, from);

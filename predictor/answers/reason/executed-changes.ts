@@ -17,7 +17,9 @@ export interface SizedWindow {
   readonly load: number | undefined;
   readonly sizes: SizesByService;
   /** The newest explanation while the objective is missed. */
-  readonly told: Pick<Explanation, "atMs" | "causes" | "counterfactuals"> | undefined;
+  readonly told:
+    | (Pick<Explanation, "atMs" | "causes" | "counterfactuals"> & Partial<Pick<Explanation, "opinion">>)
+    | undefined;
 }
 
 type Outcome = "better" | "same" | "worse";
@@ -89,7 +91,7 @@ function outcomeOf(
     return undefined;
   const change = ratio - before.ratio;
   const observed = change < -SAME ? "better" : change > SAME ? "worse" : "same";
-  const [asked] = told.counterfactuals
+  const [asked] = [...told.counterfactuals, ...(told.opinion?.counterfactuals ?? [])]
     .filter((each) => each.service === step.service && each.resource === step.resource)
     .toSorted((a, b) => Math.abs(a.to - step.to) - Math.abs(b.to - step.to));
   return {

@@ -92,7 +92,7 @@ class Reader {
   /** Whether something of a list or an object follows; goes on behind its end otherwise. A foreign bracket is passed over. */
   #isInside(end: "]" | "}"): boolean {
     for (;;) {
-      while (SKIPPED.some((pattern) => this.#match(pattern) !== ""));
+      if (SKIPPED.some((pattern) => this.#match(pattern) !== "")) continue;
       const next = this.#text[this.#at];
       if (next === undefined) return false;
       if (next === end) {

@@ -14,6 +14,8 @@ export interface Suspect {
   readonly confidence: number;
   /** Share of the excess time, or of the failures, that begins with it; of what users notice where that is more. */
   readonly share: number;
+  /** How far its strongest sign of a resource is from usual, in [0, 1]. */
+  readonly strength: number;
   /** The signals that speak for it, strongest first. */
   readonly evidence: readonly Reading[];
 }
@@ -22,8 +24,11 @@ export interface Ranking {
   /** Most suspicious first; one entry for each service that anything speaks against. */
   readonly suspects: readonly Suspect[];
   readonly judged: readonly Judged[];
-  /** How sure it is that users are harmed: only then is there something to explain. */
-  readonly alarm: "none" | "weak" | "strong";
+  /**
+   * How sure it is that users are harmed: only then is there something to explain. `resource`: what users see is not known, and a resource
+   * of a service is far from usual.
+   */
+  readonly alarm: "none" | "resource" | "weak" | "strong";
   /** What users see: `failures` where requests fail, else `time`. */
   readonly harm: "time" | "failures";
 }
@@ -119,7 +124,7 @@ export function rank(incident: Incident): Ranking {
       .map((each) => Object.assign(each, { confidence: each.score / all }))
       .sort((a, b) => b.score - a.score || (a.service < b.service ? -1 : 1)),
     judged,
-    alarm: alarmOf(incident, slow, failing),
+    alarm: alarmOf(incident, slow, failing) ?? alarmOfResource(scored),
     harm,
   };
 }
@@ -128,10 +133,14 @@ function alarmOf(
   { isMissed }: Incident,
   slow: Reading | undefined,
   failing: Reading | undefined,
-): Ranking["alarm"] {
+): Ranking["alarm"] | undefined {
   if (isMissed === true || failing?.bin === "high" || (slow?.z ?? 0) > CERTAIN) return "strong";
-  return slow?.bin === "high" ? "weak" : "none";
+  if (slow === undefined) return undefined;
+  return slow.bin === "high" ? "weak" : "none";
 }
+
+const alarmOfResource = (scored: readonly Pick<Suspect, "strength">[]): Ranking["alarm"] =>
+  scored.some(({ strength }) => strength === 1) ? "resource" : "none";
 
 const secondsOf = ({ excess }: Judged): number =>
   excess.ownSeconds + excess.transitCallers * excess.transitSeconds;
@@ -158,5 +167,5 @@ function score(one: Judged, { harm, ignored, total }: Scale): Omit<Suspect, "con
   const evidence = [...readings.values()]
     .filter(({ bin }) => bin === "high")
     .sort((a, b) => strengthOf(b) - strengthOf(a));
-  return { service: name, type, score: value, share, evidence };
+  return { service: name, type, score: value, share, strength, evidence };
 }

@@ -65,14 +65,14 @@ function elementsOf(text: string): { elements: Element[]; thoughts: string[] } {
   tags.splice(0, Math.max(0, tags.length - MOST_TAGS));
   const elements: Element[] = [];
   const thoughts: string[] = [];
-  for (const [at, { end, isEnd, stage }] of tags.entries()) {
+  for (const [place, { end, isEnd, stage }] of tags.entries()) {
     if (isEnd) continue;
     if (stage === "think") {
-      const close = tags.slice(at + 1).find((tag) => tag.isEnd && tag.stage === "think");
-      thoughts.push(text.slice(end, (close ?? tags[at + 1])?.begin));
+      const close = tags.slice(place + 1).find((tag) => tag.isEnd && tag.stage === "think");
+      thoughts.push(text.slice(end, (close ?? tags[place + 1])?.begin));
       continue;
     }
-    const value = looseJson(text.slice(end, tags[at + 1]?.begin));
+    const value = looseJson(text.slice(end, tags[place + 1]?.begin));
     if (value !== undefined) elements.push({ stage, value });
   }
   return { elements, thoughts };
@@ -125,7 +125,9 @@ function entriesOf(value: unknown): unknown[] {
   const inside = Object.entries(value).filter(([, field]) => typeof field === "object" && field !== null);
   if (inside.length === 0 || inside.length < Object.keys(value).length) return [value];
   return inside
-    .flatMap(([id, field]) => (Array.isArray(field) ? entriesOf(field) : [{ id, ...Object(field) }]))
+    .flatMap(([id, field]) =>
+      Array.isArray(field) ? entriesOf(field) : isObject(field) ? [{ id, ...field }] : [],
+    )
     .slice(0, MOST_ENTRIES);
 }
 

@@ -7,10 +7,14 @@ const MOST_ROOTS = 3;
 /** Signals that must speak for a cause where it is not sure that users are harmed at all. */
 const TWO_SIGNS = 2;
 
-/** The services that are named as causes; none where users notice nothing, or where nobody can be told from the others. */
+/**
+ * The services that are named as causes; none where users notice nothing, or where nobody can be told from the others. Where nobody knows what
+ * users notice, those whose resources are far from usual.
+ */
 export function rootsOf({ alarm, suspects }: Pick<Ranking, "alarm" | "suspects">): readonly Suspect[] {
   const [first] = suspects;
   if (alarm === "none" || first === undefined) return [];
+  if (alarm === "resource") return suspects.filter(({ strength }) => strength === 1).slice(0, MOST_ROOTS);
   return suspects
     .filter(({ score, share }) => share >= LEAST_SHARE && score >= OF_FIRST * first.score)
     .filter(({ evidence }) => alarm === "strong" || evidence.length >= TWO_SIGNS)

@@ -4,15 +4,15 @@ import { ApplicationContext } from "@tradewind/core/contract/context.ts";
 import { Explanation } from "@tradewind/core/contract/explanation.ts";
 import { TradewindError } from "@tradewind/core/values/errors.ts";
 import { addJsonFlag, exitCodes, printAnswer, printJson } from "@tradewind/core/terminal/answer.ts";
+import { Option } from "commander";
 import type { Command } from "commander";
 import { Transcripts } from "@tradewind/core/contract/transcript.ts";
-import type { TranscriptLine } from "@tradewind/core/contract/transcript.ts";
 import { addApplicationFlags, askPredictor } from "./ask.ts";
 import type { ApplicationFlags } from "./ask.ts";
 import { timeArgument } from "@tradewind/core/terminal/time-argument.ts";
 import { concerning, explanationInWords, isAbout } from "./in-words.ts";
 import { accuracyInWords } from "./in-words.ts";
-import { anonymised, causeOf, rewarded, scored } from "./transcripts.ts";
+import { anonymised, causeOf, chatsOf, pairsOf, rewarded, scored, TRANSCRIPT_FORMS } from "./transcripts.ts";
 
 const EXAMPLES = `
 Examples:
@@ -48,6 +48,7 @@ interface Flags extends ApplicationFlags {
   readonly transcripts: boolean;
   readonly cause: readonly string[];
   readonly anonymise: boolean;
+  readonly form: (typeof TRANSCRIPT_FORMS)[number];
 }
 
 /** Adds description, options and action to its command. */
@@ -88,6 +89,14 @@ export function configure(command: Command): void {
       "ask the language model of the predictor about now, whether the objective is missed or not",
       false,
     )
+    .addOption(
+      new Option(
+        "--form <form>",
+        "of --transcripts: as they are, chats for tuning, or pairs of a better and a worse answer",
+      )
+        .choices(TRANSCRIPT_FORMS)
+        .default("lines"),
+    )
     .option("--anonymise", "with --transcripts, numbers instead of names", false)
     .addHelpText("after", EXAMPLES)
     .action(async (flags: Flags) => {
@@ -125,7 +134,7 @@ function oneMore(text: string, before: readonly string[]): string[] {
   return [...before, text];
 }
 
-async function transcripts({ anonymise, at, cause, ...flags }: Flags): Promise<TranscriptLine[]> {
+async function transcripts({ anonymise, at, cause, form, ...flags }: Flags): Promise<readonly object[]> {
   const asked = { path: "v1/transcripts", schema: Transcripts, absent: "no-transcripts" };
   const { transcripts: all } = await askPredictor(flags, asked);
   const nearest =
@@ -133,7 +142,10 @@ async function transcripts({ anonymise, at, cause, ...flags }: Flags): Promise<T
       ? all
       : all.toSorted((a, b) => Math.abs(a.atMs - at) - Math.abs(b.atMs - at)).slice(0, 1);
   const labelled = cause.length === 0 ? nearest.map(rewarded) : nearest.map((line) => scored(line, cause));
-  return anonymise ? anonymised(labelled) : labelled;
+  const lines = anonymise ? anonymised(labelled) : labelled;
+  return { lines: (): readonly object[] => lines, chat: () => chatsOf(lines), pairs: () => pairsOf(lines) }[
+    form
+  ]();
 }
 
 /** Tells the predictor what the cause of a missed objective was. @returns what it had named */

@@ -18,11 +18,12 @@ Examples:
       tradewind proposals --check -
 
 A proposal has InfraLLM's form: name, time, rules, configuration and reason; null means that nothing is proposed. --check runs it on
-the live models and says why it holds or not. Nothing is carried out by checking.
+the live models and says why it holds or not. Nothing is carried out by checking. --ask has what holds wait for a person.
 
 ${exitCodes("shown, or all proposals hold", "no answer, or one does not hold")}`;
 
 interface Flags extends ApplicationFlags {
+  readonly ask?: string;
   readonly check?: string;
   readonly json: boolean;
 }
@@ -34,8 +35,13 @@ export function configure(command: Command): void {
   );
   addJsonFlag(addApplicationFlags(described), "the answer of /v1/proposals")
     .option("--check <file>", "a proposal, null, or a list of them as JSON; - is standard input")
+    .option("--ask <file>", "the same, and what holds of it waits for a person: tradewind approve")
     .addHelpText("after", EXAMPLES)
-    .action(async (flags: Flags) => (flags.check === undefined ? show(flags) : check(flags, flags.check)));
+    .action(async (flags: Flags) => {
+      if (flags.ask !== undefined) await check(flags, flags.ask, "v1/proposals/ask");
+      else if (flags.check !== undefined) await check(flags, flags.check, "v1/proposals");
+      else await show(flags);
+    });
 }
 
 async function show(flags: Flags): Promise<void> {
@@ -47,9 +53,9 @@ async function show(flags: Flags): Promise<void> {
   printAnswer({ json: list, text: () => listInWords(list) }, flags.json);
 }
 
-async function check(flags: Flags, path: string): Promise<void> {
-  const body = await proposalsIn(path);
-  const asked = { path: "v1/proposals", body, schema: ProposalCheck, absent: "no-proposals" };
+async function check(flags: Flags, file: string, path: string): Promise<void> {
+  const body = await proposalsIn(file);
+  const asked = { path, body, schema: ProposalCheck, absent: "no-proposals" };
   const answer = await askPredictor(flags, asked);
   printAnswer({ json: answer, text: () => answer.proposals.map(checkedInWords).join("\n") }, flags.json);
   if (answer.proposals.some(({ verdict }) => verdict !== "kept" && verdict !== "nothing"))
@@ -67,7 +73,7 @@ async function proposalsIn(path: string): Promise<readonly unknown[]> {
     if (list.success) return list.data.proposals;
     return z.array(z.unknown()).catch([value]).parse(value);
   } catch (error) {
-    throw new TradewindError("invalid-input", `--check ${path}: ${describeError(error)}`, { cause: error });
+    throw new TradewindError("invalid-input", `${path}: ${describeError(error)}`, { cause: error });
   }
 }
 
@@ -81,7 +87,8 @@ function listInWords({ proposals }: ProposalList): string {
     .join("\n");
 }
 
-function checkedInWords({ confidence, service, verdict, why }: CheckedProposal): string {
+function checkedInWords({ changes = [], confidence, service, verdict, why }: CheckedProposal): string {
   const sure = confidence === undefined ? "" : ` (confidence ${confidence.toFixed(0)} %)`;
-  return `${service ?? "-"}  ${verdict}${sure}: ${why}`;
+  const waits = changes.length === 0 ? "" : `; waits for approval: tradewind approve ${changes.join(" ")}`;
+  return `${service ?? "-"}  ${verdict}${sure}: ${why}${waits}`;
 }

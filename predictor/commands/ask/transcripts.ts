@@ -44,6 +44,47 @@ function rootIn({ sketch }: TranscriptLine, text: string): Root {
 
 const FORM = "--cause takes SERVICE:TYPE, for example cart:C";
 
+/** Forms of a data set: transcripts as they are, chats for supervised tuning, pairs of a better and a worse answer for preference tuning. */
+export const TRANSCRIPT_FORMS = ["lines", "chat", "pairs"] as const;
+
+/** What a model was asked and answered, as messages, with its reward where the cause is known. */
+export function chatsOf(lines: readonly TranscriptLine[]): object[] {
+  return lines.flatMap(({ answer, messages, reward }) =>
+    messages === undefined
+      ? []
+      : [
+          {
+            messages: [...messages, { role: "assistant", content: answer }],
+            ...(reward && { reward: reward.total }),
+          },
+        ],
+  );
+}
+
+/**
+ * Two answers to one question each: one that was refused and the one after it, and the model's and the built-in one where the reward tells
+ * them apart.
+ */
+export function pairsOf(lines: readonly TranscriptLine[]): object[] {
+  return lines.flatMap((line) => {
+    const [system, user, refused] = line.messages ?? [];
+    if (system === undefined || user === undefined) return [];
+    const pair = (chosen: string, rejected: string): object => ({
+      prompt: [system, user],
+      chosen: [{ role: "assistant", content: chosen }],
+      rejected: [{ role: "assistant", content: rejected }],
+    });
+    const builtIn = lines.find(({ atMs, model }) => atMs === line.atMs && model === BUILT_IN);
+    const better = (line.reward?.total ?? 0) - (builtIn?.reward?.total ?? 0);
+    return [
+      ...(refused === undefined ? [] : [pair(line.answer, refused.content)]),
+      ...(builtIn === undefined || better === 0
+        ? []
+        : [better > 0 ? pair(line.answer, builtIn.answer) : pair(builtIn.answer, line.answer)]),
+    ];
+  });
+}
+
 /** `service:type`. @throws TradewindError `invalid-input` */
 export function causeOf(text: string): { readonly service: string; readonly type: Root["type"] } {
   const cut = text.lastIndexOf(":");
@@ -57,13 +98,17 @@ export function causeOf(text: string): { readonly service: string; readonly type
 
 /**
  * The same with numbers instead of names, in every text too. Names that are not in a sketch, such as those of nodes, are found in
- * the built-in texts, which quote every name. Of an answer in its form only the four stages are kept.
+ * the built-in texts and in what models were asked, which quote every name. Of an answer in its form only the four stages are kept.
  */
 export function anonymised(lines: readonly TranscriptLine[]): TranscriptLine[] {
   const builtIn = lines.filter(({ model }) => model === BUILT_IN);
-  const quoted = builtIn.flatMap(({ answer }) =>
+  const inAnswers = builtIn.flatMap(({ answer }) =>
     [...answer.matchAll(/'([^'\s]+)'/g)].map(([, name = ""]) => name),
   );
+  const inQuestions = lines.flatMap(({ messages = [] }) =>
+    [...(messages[1]?.content ?? "").matchAll(/"([^"\s]+)"/g)].map(([, name = ""]) => name),
+  );
+  const quoted = [...inAnswers, ...inQuestions];
   const services = new Set(lines.flatMap(({ sketch }) => sketch.services.map(({ name }) => name)));
   const nodes = quoted.filter((name) => !services.has(name));
   // A model may name a service of an earlier incident that has gone since.
@@ -79,8 +124,10 @@ function anonymisedLine(line: TranscriptLine, others: readonly string[]): Transc
     ...others.map((name, at): [string, string] => [name, `other-${at + 1}`]),
   ]);
   const transcript = readAnswer(line.answer, idsOf(line.sketch))?.transcript;
+  const messages = line.messages?.map(({ content, role }) => ({ role, content: rename(content) }));
   return {
     ...line,
+    ...(messages && { messages }),
     application: "application",
     answer:
       transcript === undefined

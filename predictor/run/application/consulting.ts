@@ -64,10 +64,10 @@ export async function consult(
   const first = { answer, prompt, checked: judgeAnswer(answer, context) };
   const objection = objectionTo(first.checked);
   if (objection === undefined) return consulted(first);
-  const again = { ...prompt, earlier: { answer, objection } };
-  const answered = await reasoner.ask(again);
+  const secondPrompt = { ...prompt, earlier: { answer, objection } };
+  const answered = await reasoner.ask(secondPrompt);
   if (answered === undefined) return consulted(first);
-  const second = { answer: answered, prompt: again, checked: judgeAnswer(answered, context) };
+  const second = { answer: answered, prompt: secondPrompt, checked: judgeAnswer(answered, context) };
   return consulted(keptOf(second.checked) >= keptOf(first.checked) ? second : first);
 }
 

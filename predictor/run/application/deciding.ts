@@ -2,7 +2,7 @@ import type { Clock } from "@tradewind/core/process/clock.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
 import { MOST_PLAN_PATTERNS } from "@tradewind/core/contract/plan.ts";
 import type { FixedService } from "@tradewind/core/contract/override.ts";
-import type { Plan, Wish } from "@tradewind/core/contract/plan.ts";
+import type { AskedChange, Plan, Wish } from "@tradewind/core/contract/plan.ts";
 import type { ProposedChange } from "@tradewind/core/contract/proposed-change.ts";
 import type { PolicyChoice } from "@tradewind/core/contract/policy-choice.ts";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
@@ -87,6 +87,8 @@ export interface DecidingOptions {
   readonly patterns?: PatternWatch;
   readonly archive: Pick<InputsArchive, "add">;
   readonly metrics: ApplicationMetrics;
+  /** What was asked for beside the plan of late; absent: nothing. */
+  readonly asked?: (nowMs: number) => readonly AskedChange[];
   /** What people keep of services; absent: nothing. */
   readonly overrides?: () => readonly FixedService[];
   /** What has come since a window over what came in it, where that is more; absent where nobody counts what comes. */
@@ -369,6 +371,11 @@ export class Deciding {
     };
   }
 
+  private asked({ plan }: PolicyOutcome): Pick<Plan, "askedChanges"> {
+    const askedChanges = this.parts.asked?.(plan.plannedAtMs) ?? [];
+    return askedChanges.length === 0 ? {} : { askedChanges: [...askedChanges] };
+  }
+
   private adopt(outcome: PolicyOutcome, inputs: PolicyInputs, missing: readonly string[]): Plan {
     const { application, windowSet } = inputs;
     const workloads = this.parts.workloads();
@@ -387,6 +394,7 @@ export class Deciding {
       ...(missing.length > 0 && { missing: [...missing] }),
       mode: application.mode,
       ...(room && { room }),
+      ...this.asked(outcome),
       ...(learnedCalendars && { learnedCalendars }),
       ...(disruptions.length > 0 && { disruptions }),
       ...(cause && { cause }),

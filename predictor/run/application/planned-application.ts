@@ -3,6 +3,9 @@ import type { Application } from "@tradewind/core/contract/application.ts";
 import { describeError } from "@tradewind/core/values/errors.ts";
 import type { Override, OverrideExchange } from "@tradewind/core/contract/override.ts";
 import type { ApplicationContext } from "@tradewind/core/contract/context.ts";
+import { AskedChanges } from "./asked-changes.ts";
+import type { Asking } from "./asked-changes.ts";
+import type { AskedChange } from "@tradewind/core/contract/plan.ts";
 import { ApplicationMetrics } from "./application-metrics.ts";
 import { contextOf } from "./context.ts";
 import { ExplanationMetrics } from "../../answers/language-model/metrics.ts";
@@ -61,6 +64,7 @@ export class PlannedApplication {
   readonly whatIf = new LastWhatIf();
   readonly proposing: Proposing;
   readonly placing = new Placing();
+  private readonly asked = new AskedChanges();
   readonly measured = new LastMeasured();
   readonly routes = new LastRoutes();
   readonly forecasts: LoadForecasts;
@@ -174,6 +178,7 @@ export class PlannedApplication {
       patterns: this.patterns,
       archive: this.archive,
       metrics: this.metrics,
+      asked: (nowMs) => this.asked.named(nowMs),
       overrides: () => this.overrides.fixed(clock.monotonicMs()),
       surgeSince: (window) => surges.since(window),
       clock,
@@ -294,6 +299,14 @@ export class PlannedApplication {
     return this.overrides.exchange(said, this.shared.clock.monotonicMs());
   }
 
+  /** Takes changes that somebody asks for beside the plan, as far as the models of now expect them to help. @returns those */
+  ask(supposed: Parameters<AskedChanges["take"]>[0], asking: Omit<Asking, "nowMs">): readonly AskedChange[] {
+    const { models, plan } = this.whatIf.last ?? {};
+    if (plan === undefined) return [];
+    const now = { ...asking, nowMs: plan.plannedAtMs };
+    return this.asked.take(supposed, plan.objective.seconds, models, now);
+  }
+
   /** Takes how workloads are scaled now. Never throws. */
   scaled(scalings: readonly Scaling[]): void {
     this.deciding?.scaled(scalings);
@@ -329,7 +342,10 @@ export class PlannedApplication {
         const points = this.forecasts.latest()?.points ?? [];
         return points.length === 0 ? undefined : Math.max(...points.map(({ middle }) => middle));
       },
-      onOpinion: (opinion) => metrics.answered(opinion),
+      onOpinion: (opinion) => {
+        metrics.answered(opinion);
+        this.ask(opinion.counterfactuals, { by: opinion.model, isOfModel: true });
+      },
       onJudged: (judgement) => metrics.judged(judgement),
       onExecuted: (agreed) => metrics.executed(agreed),
       onExplained: (explanation) => {

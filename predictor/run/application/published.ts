@@ -36,6 +36,7 @@ export class Published {
     windowSet: WindowSet,
     facts: Pick<
       Plan,
+      | "askedChanges"
       | "complete"
       | "missing"
       | "mode"

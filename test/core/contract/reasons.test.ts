@@ -336,6 +336,18 @@ const EXAMPLES: readonly (readonly [Reason, string])[] = [
     "256 MiB each was refused (3f9a2b77c1): it is not proposed again before 2026-07-06T08:30Z",
   ],
   [
+    {
+      code: "asked-change",
+      change: "3f9a2b77c1",
+      resource: "replicas",
+      from: 5,
+      to: 7,
+      expiresMs: Date.UTC(2026, 6, 6, 8, 30),
+      by: "small-model",
+    },
+    "5 → 7 replicas at least until 2026-07-06T08:30Z, asked for by small-model (3f9a2b77c1)",
+  ],
+  [
     { code: "rolled-back", replicas: 6, times: 1, untilMs: Date.UTC(2026, 6, 6, 8, 30) },
     "the objective was missed after a change that took away: keeps at least 6 replicas until 2026-07-06T08:30Z",
   ],

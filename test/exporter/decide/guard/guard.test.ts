@@ -39,7 +39,10 @@ describe("guard", () => {
       "brownout",
       "missing-data",
       "change-limit",
-      // Of CPU, of memory, of replicas.
+      // What was asked for and approved, then large changes: of CPU, of memory, of replicas each.
+      "approval",
+      "approval",
+      "approval",
       "approval",
       "approval",
       "approval",

@@ -61,6 +61,26 @@ describe("a signal against its past", () => {
   });
 });
 
+describe("an application whose users are not measured", () => {
+  const rate = series("requestRate", 20);
+  const blind = (now: number): Incident =>
+    incident(
+      [service("web", rate), service("cart", rate, series("cpuUtilisation", 0.3, now)), service("pay", rate)],
+      calls,
+    );
+
+  it("has the service named whose resource is far from usual", () => {
+    const ranking = rank(blind(0.95));
+    expect(ranking.alarm).toBe("resource");
+    expect(rootsOf(ranking).map(({ service: name, type }) => `${name} ${type}`)).toEqual(["cart C"]);
+  });
+
+  it("has nobody named while all is about as ever", () => {
+    expect(rank(blind(0.4)).alarm).toBe("none");
+    expect(rootsOf(rank(blind(0.4)))).toEqual([]);
+  });
+});
+
 describe("a busy node", () => {
   const crowded = (name: string, ...more: Series[]): Candidate =>
     service(name, series("requestRate", 20), series("interferenceCpu", 0.1, 0.7), ...more);

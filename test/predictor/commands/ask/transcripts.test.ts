@@ -1,5 +1,11 @@
 import { TRANSCRIPT_SCHEMA, TranscriptLine } from "@tradewind/core/contract/transcript.ts";
-import { anonymised, scored } from "@tradewind/predictor/commands/ask/transcripts.ts";
+import {
+  anonymised,
+  chatsOf,
+  pairsOf,
+  rewarded,
+  scored,
+} from "@tradewind/predictor/commands/ask/transcripts.ts";
 import { parseTranscript, renderTranscript } from "@tradewind/predictor/answers/reason/grammar.ts";
 import { describe, expect, it } from "vitest";
 
@@ -22,6 +28,49 @@ const LINE: TranscriptLine = {
     roots: [{ id: 2, type: "C" }],
   }),
 };
+
+const asked = [
+  { role: "system" as const, content: "You judge." },
+  { role: "user" as const, content: '<state>\n1 "cart": replicas 2; on "worker-7" 2\n2 "cart-db"\n</state>' },
+];
+const again = [
+  { role: "assistant" as const, content: "cart is slow" },
+  { role: "user" as const, content: "Once more." },
+];
+
+describe("a data set for tuning", () => {
+  const right = { ...LINE, model: "small", messages: [...asked, ...again] };
+  const labels = { root: [{ id: 2, type: "C" }], source: "operator" as const };
+
+  it("has what a model was asked and answered as messages, with the reward where the cause is known", () => {
+    const [chat, ...others] = chatsOf([LINE, rewarded({ ...right, labels })]) as [
+      { messages: { role: string }[]; reward: number },
+    ];
+    expect(others).toEqual([]);
+    expect(chat.messages.map(({ role }) => role)).toEqual([
+      "system",
+      "user",
+      "assistant",
+      "user",
+      "assistant",
+    ]);
+    expect(chat.reward).toBeCloseTo(1.1, 5);
+  });
+
+  it("has pairs of a refused answer and the one after it, and of two answers that the reward tells apart", () => {
+    const wrong = { ...LINE, answer: LINE.answer.replace('<root>[{"id":2', '<root>[{"id":1') };
+    const lines = [wrong, right].map((line) => rewarded({ ...line, labels }));
+    expect(pairsOf(lines)).toMatchObject([
+      { prompt: asked, chosen: [{ content: right.answer }], rejected: [{ content: "cart is slow" }] },
+      { prompt: asked, chosen: [{ content: right.answer }], rejected: [{ content: wrong.answer }] },
+    ]);
+    expect(pairsOf([LINE])).toEqual([]);
+  });
+
+  it("holds no name of a service or a node once it is anonymised", () => {
+    expect(JSON.stringify(chatsOf(anonymised([LINE, right])))).not.toMatch(/cart|shop|worker/);
+  });
+});
 
 describe("a transcript", () => {
   it("is scored against what an operator says the cause was: all right gives 0.2 + 0.8 + 0.1", () => {
