@@ -79,9 +79,15 @@ export function apiVersionOf({ group, version }: Resource): string {
   return group === "" ? version : `${group}/${version}`;
 }
 
-/** The API version of a kind that can be scaled. */
-export const apiVersionOfScalable = (kind: string): string =>
-  apiVersionOf(kind === RESOURCES.rollouts.kind ? RESOURCES.rollouts : RESOURCES.deployments);
+/** A workload by its kind, with the API version where the kind is no usual one. */
+interface OfKind {
+  readonly kind: string;
+  readonly apiVersion?: string | undefined;
+}
+
+/** The API version of a workload that can be scaled. */
+export const apiVersionOfScalable = ({ apiVersion, kind }: OfKind): string =>
+  apiVersion ?? apiVersionOf(kind === RESOURCES.rollouts.kind ? RESOURCES.rollouts : RESOURCES.deployments);
 
 /** One object, or a collection when `name` is absent; across namespaces when `namespace` is absent too. */
 export interface Place {

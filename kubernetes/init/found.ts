@@ -122,7 +122,7 @@ const Service = z
   }));
 export type FoundService = z.infer<typeof Service>;
 
-/** A Deployment, a StatefulSet or a Rollout with what tells whether it can be scaled out. */
+/** A workload with what tells whether it can be scaled out. */
 export interface FoundWorkload extends Scalable {
   readonly templates: readonly FoundContainer[];
   readonly volumes: readonly Volume[];
@@ -205,8 +205,28 @@ export const nothingFound = (): Found => ({
 /** Jobs end by themselves, DaemonSets follow the nodes, and neither is scaled. */
 const NEVER_SCALED = new Set(["Job", "CronJob", "DaemonSet", "Workflow", "PodTemplate"]);
 
+/** Kinds of others that run pods of one template and that `/scale` changes, with their groups. */
+const OF_OTHERS: ReadonlyMap<string, string> = new Map([
+  ["CloneSet", "apps.kruise.io"],
+  ["DeploymentConfig", "apps.openshift.io"],
+]);
+
+/** Whether it is one of the workloads that are read. @param apiVersion group and version */
+export const isWorkloadKind = (kind: string, apiVersion: string): boolean =>
+  ["Deployment", "StatefulSet", "Rollout"].includes(kind) || isOfOthers(kind, apiVersion);
+
+const isOfOthers = (kind: string, apiVersion: string): boolean => {
+  const group = OF_OTHERS.get(kind);
+  return group !== undefined && apiVersion.startsWith(`${group}/`);
+};
+
 /** Takes up one object of any kind; kinds that are of no use here are passed over. @throws z.ZodError */
 export function take(found: Found, kind: string, object: unknown): void {
+  const apiVersion = apiVersionIn(object);
+  if (isOfOthers(kind, apiVersion)) {
+    found.workloads.push(workloadOf(kind, object, apiVersion));
+    return;
+  }
   switch (kind) {
     case "Deployment":
     case "StatefulSet":
@@ -241,7 +261,7 @@ export function take(found: Found, kind: string, object: unknown): void {
   }
 }
 
-function workloadOf(kind: "Deployment" | "StatefulSet" | "Rollout", object: unknown): FoundWorkload {
+function workloadOf(kind: string, object: unknown, apiVersion?: string): FoundWorkload {
   const {
     metadata: { ownerReferences: owner },
     spec,
@@ -249,7 +269,7 @@ function workloadOf(kind: "Deployment" | "StatefulSet" | "Rollout", object: unkn
   const { metadata, spec: pod } = spec.template ?? {};
   return {
     owner,
-    ...scalable(kind).parse(object),
+    ...scalable(kind, apiVersion).parse(object),
     templates: pod?.containers ?? [],
     volumes: pod?.volumes ?? [],
     ownVolumes: spec.volumeClaimTemplates.length > 0,
@@ -301,10 +321,13 @@ function inWords(metric: Readonly<Record<string, unknown>>): string {
   return `${key === "resource" || key === "containerResource" ? "" : `${key} metric `}${name}${goal}`;
 }
 
-const isKnative = (object: unknown): boolean => {
+/** Group and version of an object; nothing where it does not say them, as in a list. */
+function apiVersionIn(object: unknown): string {
   const { apiVersion } = object as { readonly apiVersion?: unknown };
-  return typeof apiVersion === "string" && apiVersion.startsWith("serving.knative.dev/");
-};
+  return typeof apiVersion === "string" ? apiVersion : "";
+}
+
+const isKnative = (object: unknown): boolean => apiVersionIn(object).startsWith("serving.knative.dev/");
 
 function takeOther(found: Found, kind: string, object: unknown): void {
   const route = routeOf(kind, object);

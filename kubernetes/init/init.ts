@@ -151,6 +151,13 @@ function workloadNotes({ workloads }: Survey, options: InitOptions): string[] {
         ? [`${workload.name} has no CPU request: the scheduler does not know what a pod of it needs`]
         : [],
     ),
+    ...workloads.flatMap(({ workload: { apiVersion, kind, name } }) =>
+      apiVersion === undefined
+        ? []
+        : [
+            `${name} is a ${kind} of ${apiVersion}: let Tradewind read that kind, by rbac.workloadKinds of the chart`,
+          ],
+    ),
     "leave spec.replicas out of the manifests of what KEDA scales: each apply would set it back",
   ];
 }

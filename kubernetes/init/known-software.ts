@@ -33,7 +33,12 @@ const REPOSITORIES: Readonly<Record<SoftwareClass, string>> = {
     pingcap/pd cass-management-api harbor-db redis-photon registry-photon fast-data-dev debezium/example-postgres
     debezium/example-mysql debezium/example-mongodb cp-kafka-connect debezium/connect apache/nifi apache/flink flink
     trinodb/trino prestodb/presto apache/ozone juicefs/mount bookkeeper apache/bookkeeper pravega/pravega ledgerdb
-    mssql-server-linux nextcloud owncloud wordpress drupal joomla ghost mediawiki moodle redmine matomo gogs vaultwarden`,
+    mssql-server-linux nextcloud owncloud wordpress drupal joomla ghost mediawiki moodle redmine matomo gogs vaultwarden
+    foundationdb risingwave materialized hivemq-ce memphisos/memphis zenko/cloudserver scality/s3server vmsingle
+    starrocks/allin1-ubuntu aerospike libsql-server pocketbase mariadb/server streamnative/pulsar streamnative/pulsar-all
+    mattermost-team-edition mattermost-enterprise-edition rocket.chat livekit-server coturn jitsi/jvb library/docker
+    moby/buildkit jupyter/base-notebook jupyter/minimal-notebook jupyter/scipy-notebook code-server n8n node-red
+    selenium/hub`,
   infrastructure: `
     jaegertracing/all-in-one jaegertracing/jaeger jaegertracing/example-all-in-one jaeger jaeger-collector jaeger-query
     jaeger-agent jaeger-ingester zipkin zipkin-slim zipkin-server grafana/tempo tempo-query grafana/loki grafana/mimir
@@ -53,7 +58,7 @@ const REPOSITORIES: Readonly<Record<SoftwareClass, string>> = {
     fluxcd/flagger kubernetes-dashboard dashboard-metrics-scraper portainer portainer-ce cluster-autoscaler descheduler
     stakater/reloader pgbouncer pgpool proxysql twemproxy maxscale sentinel-dashboard ingress-nginx/controller
     nginx-ingress-controller nginx/nginx-ingress aws-load-balancer-controller wiremock mockserver hoverfly toxiproxy tradewind-agent tradewind-predictor tradewind-exporter
-    tradewind-scaler temporalio/auto-setup temporalio/server temporalio/ui temporalio/admin-tools mher/flower
+    tradewind-scaler grafana/beyla coroot/coroot deepflow-server ebpf-profiler temporalio/auto-setup temporalio/server temporalio/ui temporalio/admin-tools mher/flower
     signoz/query-service supabase/studio hazelcast/management-center redpandadata/console mysql-router vpa-recommender
     vpa-updater vpa-admission-controller coredns velero gatekeeper kyverno karpenter/controller workflow-controller
     argoexec fluxcd/source-controller fluxcd/kustomize-controller fluxcd/helm-controller fluxcd/notification-controller

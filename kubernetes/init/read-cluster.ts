@@ -1,7 +1,7 @@
 import { describeError } from "@tradewind/core/values/errors.ts";
 import { ApiError } from "../client/api-error.ts";
 import type { ApiClient } from "../client/client.ts";
-import { RESOURCES } from "../client/resources.ts";
+import { apiVersionOf, RESOURCES } from "../client/resources.ts";
 import type { Resource } from "../client/resources.ts";
 import { listPages } from "../watch/list-pages.ts";
 import { scalableKinds } from "../workloads/discovery.ts";
@@ -51,7 +51,7 @@ export async function readCluster(client: ApiClient, namespace: string): Promise
     );
     for (const object of objects) {
       try {
-        take(found, resource.kind, object);
+        take(found, resource.kind, { apiVersion: apiVersionOf(resource), ...(object as object) });
       } catch (error) {
         notes.push(`a ${resource.kind} is left out: ${describeError(error).slice(0, 200)}`);
       }

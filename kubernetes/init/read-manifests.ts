@@ -3,7 +3,7 @@ import { basename, dirname, join } from "node:path";
 import { parseAllDocuments } from "yaml";
 import { z } from "zod";
 import { describeError, TradewindError } from "@tradewind/core/values/errors.ts";
-import { nothingFound, take } from "./found.ts";
+import { isWorkloadKind, nothingFound, take } from "./found.ts";
 import type { Found } from "./found.ts";
 import { KUSTOMIZATION, patchesOf } from "./kustomization.ts";
 
@@ -125,7 +125,8 @@ class Reading {
     }
     const namespace = metadata?.namespace ?? this.namespace;
     if (namespace !== this.namespace) {
-      if (WORKLOAD_KINDS.has(kind)) this.elsewhere.set(namespace, (this.elsewhere.get(namespace) ?? 0) + 1);
+      if (isWorkloadKind(kind, apiVersion ?? ""))
+        this.elsewhere.set(namespace, (this.elsewhere.get(namespace) ?? 0) + 1);
       return;
     }
     const key = `${groupOf(apiVersion)}/${kind}/${metadata?.name ?? ""}`;
@@ -163,8 +164,6 @@ class Reading {
     return { found, notes: [...templates, ...this.notes, ...elsewhere] };
   }
 }
-
-const WORKLOAD_KINDS = new Set(["Deployment", "StatefulSet", "Rollout"]);
 
 const groupOf = (apiVersion: string | null | undefined): string =>
   apiVersion?.includes("/") === true ? (apiVersion.split("/", 1)[0] ?? "") : "";

@@ -90,11 +90,12 @@ export function applicationYaml(facts: ApplicationFacts): string {
 
 function serviceOf(each: SurveyedWorkload): Record<string, unknown> {
   const { service, workload } = each;
+  const { apiVersion, kind, name } = workload;
   const { max, min } = replicaBounds(each);
-  const isDefault = workload.kind === "Deployment" && workload.name === service;
+  const isDefault = kind === "Deployment" && name === service;
   return {
     name: service,
-    ...(isDefault ? {} : { workload: { kind: workload.kind, name: workload.name } }),
+    ...(isDefault ? {} : { workload: { ...(apiVersion !== undefined && { apiVersion }), kind, name } }),
     minReplicas: min,
     maxReplicas: max,
   };

@@ -41,7 +41,7 @@ export function scaledObjectYaml(each: SurveyedWorkload, target: TriggerTarget):
     spec: {
       scaleTargetRef: {
         ...(workload.kind !== "Deployment" && {
-          apiVersion: apiVersionOfScalable(workload.kind),
+          apiVersion: apiVersionOfScalable(workload),
           kind: workload.kind,
         }),
         name: workload.name,

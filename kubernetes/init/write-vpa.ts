@@ -24,7 +24,7 @@ export function vpaYaml({ container, scaledObject, workload }: SurveyedWorkload)
     metadata: { name: workload.name, namespace: workload.namespace },
     spec: {
       targetRef: {
-        apiVersion: apiVersionOfScalable(workload.kind),
+        apiVersion: apiVersionOfScalable(workload),
         kind: workload.kind,
         name: workload.name,
       },

@@ -173,8 +173,9 @@ function usableCores(
 const MOST_PODS_MORE = 64;
 
 /**
- * How many pods more nodes take of services that other things than CPU keep from it: rules of their pods, slots, memory, nodes that are
- * not for them. Nothing of a service where not all pods on the nodes are known, or an autoscaler can add a node for it.
+ * How many pods more nodes take of services that other things than CPU keep from it: rules of their pods, slots and memory of others, nodes
+ * that are not for them. Slots and memory that the namespace's other services have are theirs to give up. Nothing of a service where not all
+ * pods on the nodes are known, or an autoscaler can add a node for it.
  */
 export function podsMore(list: WorkloadList | undefined, namespace: string): Map<string, number> {
   const { nodeGroups = [], nodes = [], workloads = [] } = list ?? {};
@@ -187,11 +188,28 @@ export function podsMore(list: WorkloadList | undefined, namespace: string): Map
     const placings = ofService.flatMap(({ placing }) => placing ?? []);
     if (placings.length < ofService.length) continue;
     if (placings.some((placing) => nodeGroups.some((group) => addsFor(group, placing)))) continue;
-    const pods = Math.max(...placings.map((placing) => placement.fits(placing, MOST_PODS_MORE)));
+    const fitsIn = (where: Placement): number =>
+      Math.max(...placings.map((placing) => where.fits(placing, MOST_PODS_MORE)));
     const byCpu = Math.max(...placings.map((placing) => podsByCpu(open, placing)));
-    if (pods < Math.min(MOST_PODS_MORE, byCpu)) fits.set(service, pods);
+    const most = Math.min(MOST_PODS_MORE, byCpu);
+    if (fitsIn(placement) >= most) continue;
+    const others = own.filter((each) => each.service !== service);
+    const pods = fitsIn(new Placement(nodes.map((node) => without(others, node))));
+    if (pods < most) fits.set(service, pods);
   }
   return fits;
+}
+
+/** The node as if pods of these workloads were gone from it. */
+function without(workloads: readonly Workload[], node: NodeCapacity): NodeCapacity {
+  const taken = { ...node.taken };
+  for (const { placing, pods } of workloads) {
+    const count = pods.filter((pod) => pod.node === node.name).length;
+    if (count === 0) continue;
+    for (const [name, amount] of [...Object.entries(placing?.requests ?? {}), ["pods", 1] as const])
+      taken[name] = Math.max(0, (taken[name] ?? 0) - count * amount);
+  }
+  return { ...node, taken };
 }
 
 /**

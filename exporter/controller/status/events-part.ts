@@ -86,7 +86,7 @@ export class EventsPart implements LeaderPart {
 }
 
 export const regardingWorkload = ({ apiVersion, kind, name, namespace, uid }: Scalable): Regarding => ({
-  apiVersion: apiVersion ?? apiVersionOfScalable(kind),
+  apiVersion: apiVersionOfScalable({ apiVersion, kind }),
   kind,
   namespace,
   name,

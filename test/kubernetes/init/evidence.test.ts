@@ -124,6 +124,36 @@ const claimWith = (mode: string): Manifest => ({
   spec: { accessModes: [mode] },
 });
 
+describe("init takes workloads of others' kinds that /scale changes", () => {
+  it.each([
+    ["CloneSet", "apps.kruise.io/v1alpha1"],
+    ["DeploymentConfig", "apps.openshift.io/v1"],
+  ])("a %s, and says what lets it be read", async (kind, apiVersion) => {
+    const web = { ...workload("web", "acme/web", { kind }), apiVersion };
+    const written = await write([web, service("web", 80, { type: "LoadBalancer" })]);
+    expect(applicationIn(written).services).toMatchObject([
+      { name: "web", workload: { apiVersion, kind, name: "web" } },
+    ]);
+    const [, scaledObject, vpa] = objectsIn(written);
+    expect(scaledObject?.spec.scaleTargetRef).toEqual({ apiVersion, kind, name: "web" });
+    expect(vpa?.spec).toMatchObject({ targetRef: { apiVersion, kind, name: "web" } });
+    expect(written.notes).toContain(
+      `web is a ${kind} of ${apiVersion}: let Tradewind read that kind, by rbac.workloadKinds of the chart`,
+    );
+  });
+
+  it("and leaves those of them alone that keep data", async () => {
+    const clones = {
+      ...workload("ledger", "acme/ledger", {
+        kind: "CloneSet",
+        spec: { volumeClaimTemplates: [{ metadata: { name: "data" } }] },
+      }),
+      apiVersion: "apps.kruise.io/v1alpha1",
+    };
+    expect(await fateOf("ledger", [clones, service("ledger")])).toMatch(/volume of its own/);
+  });
+});
+
 describe("init leaves a workload alone", () => {
   it.each<[string, readonly Manifest[], RegExp]>([
     [

@@ -1,6 +1,6 @@
 import { WORKLOADS_SCHEMA } from "@tradewind/core/contract/workload.ts";
 import type { NodeCapacity, Workload, WorkloadList } from "@tradewind/core/contract/workload.ts";
-import { cpuLeft, NodeRoom, nodesLeft } from "@tradewind/predictor/nodes/node-room.ts";
+import { cpuLeft, NodeRoom, nodesLeft, podsMore } from "@tradewind/predictor/nodes/node-room.ts";
 import { describe, expect, it } from "vitest";
 
 const PRICES = { cpuCoreHour: 0.03, memoryGigabyteHour: 0.004 };
@@ -58,6 +58,32 @@ const workload = (service: string, nodes: readonly string[], namespace = "shop")
     ready: at > 0,
     containers: [{ id: `${service}-${at}`, name: service, cpuRequestCores: 1 }],
   })),
+});
+
+describe("pods more that nodes take of a service", () => {
+  const placed = (service: string, nodes: readonly string[], namespace?: string): Workload => ({
+    ...workload(service, nodes, namespace),
+    placing: { requests: { cpu: 1 } },
+  });
+  const full = (workloads: Workload[]): WorkloadList => ({
+    ...listOf([{ ...node("a", 16, GB), pods: 4, taken: { cpu: 4, pods: 4 } }]),
+    workloads,
+  });
+
+  it("count slots that the namespace's other services have: those may give them up", () => {
+    const list = full([placed("cart", ["a"]), placed("front", ["a", "a", "a"])]);
+    expect(podsMore(list, "shop")).toEqual(
+      new Map([
+        ["cart", 3],
+        ["front", 1],
+      ]),
+    );
+  });
+
+  it("are none where pods of other namespaces have the slots", () => {
+    const list = full([placed("cart", ["a"]), placed("other", ["a", "a", "a"], "elsewhere")]);
+    expect(podsMore(list, "shop")).toEqual(new Map([["cart", 0]]));
+  });
 });
 
 describe("what pods leave of nodes", () => {
