@@ -6,7 +6,14 @@ import { apiVersionOf, RESOURCES } from "../client/resources.ts";
 export function applicationSchema(): Record<string, unknown> {
   const { applications } = RESOURCES;
   const fields = ApplicationFields.omit({ name: true, namespace: true });
-  const { $schema, ...spec } = z.toJSONSchema(fields, { io: "input", unrepresentable: "throw" });
+  const { $schema, ...spec } = z.toJSONSchema(fields, {
+    io: "input",
+    unrepresentable: "throw",
+    // Classes of Unicode are read by some editors' expressions, and refuse everything in others.
+    override: ({ jsonSchema }) => {
+      if (jsonSchema.pattern?.includes("\\p{") === true) delete jsonSchema.pattern;
+    },
+  });
   return {
     $schema,
     title: `${applications.kind} of Tradewind`,

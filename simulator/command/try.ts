@@ -21,6 +21,7 @@ import { readCluster } from "@tradewind/kubernetes/init/read-cluster.ts";
 import { readManifests } from "@tradewind/kubernetes/init/read-manifests.ts";
 import { readSlo } from "@tradewind/kubernetes/init/slo.ts";
 import { writeNew } from "@tradewind/kubernetes/init/write-new.ts";
+import { findPrometheus } from "@tradewind/kubernetes/port-forward/prometheus-pod.ts";
 import { createProgress } from "@tradewind/local/screen/progress.ts";
 import type { Progress } from "@tradewind/local/screen/progress.ts";
 import { scopeOf } from "@tradewind/predictor/sources/prometheus/detection.ts";
@@ -46,6 +47,8 @@ Examples:
       A week of a namespace as Prometheus has it, for example behind kubectl port-forward. Reads, and changes nothing.
   $ tradewind try --prometheus http://127.0.0.1:9090 --kubeconfig ~/.kube/config --namespace shop --objective 250ms
       The same, with workloads and autoscalers as the cluster has them.
+  $ tradewind try --kubeconfig ~/.kube/config --namespace shop
+      The same; its Prometheus is looked for, and reached through the Kubernetes API.
   $ tradewind try --recording shop/ --namespace shop
       A folder: windows that tradewind export printed (*.jsonl) or a predictor's history, with manifests beside them.
 
@@ -131,9 +134,19 @@ const PAGE = "index.html";
 
 async function run(flags: Flags): Promise<void> {
   const { namespace, output } = flags;
-  const ways = [flags.prometheus, flags.recording, flags.demo].filter((way) => way !== undefined);
+  const server = flags.prometheus ?? flags.kubeconfig ?? flags.context;
+  const ways = [server, flags.recording, flags.demo].filter((way) => way !== undefined);
   if (ways.length !== 1)
-    throw new TradewindError("invalid-input", "give one of --prometheus URL, --recording FOLDER and --demo");
+    throw new TradewindError(
+      "invalid-input",
+      "give one of --prometheus URL (or --kubeconfig FILE, to look for it), --recording FOLDER and --demo",
+    );
+  // Known before minutes are spent on it.
+  if (existsSync(join(output, PAGE)))
+    throw new TradewindError(
+      "invalid-output",
+      `${output} holds files of an earlier run; move them away or name another folder with --output`,
+    );
   if (flags.slo !== undefined && flags.objective !== undefined)
     throw new TradewindError("invalid-input", "give --objective or --slo, not both");
   const slo = flags.slo === undefined ? undefined : await readSlo(flags.slo);
@@ -231,14 +244,17 @@ async function look(flags: Flags, show: Show): Promise<Looked> {
     };
   }
   return flags.recording === undefined
-    ? lookAtServer(flags, flags.prometheus ?? "", show)
+    ? lookAtServer(flags, show)
     : lookAtFolder(flags.recording, flags.namespace);
 }
 
-async function lookAtServer(flags: Flags, url: string, show: Show): Promise<Looked> {
+async function lookAtServer(flags: Flags, show: Show): Promise<Looked> {
   const { namespace } = flags;
   const nowMs = systemClock.nowMs();
   await using stack = new AsyncDisposableStack();
+  show("looking at the cluster", 0);
+  const cluster = await lookAtCluster(flags, stack);
+  const url = flags.prometheus ?? cluster?.forwarded?.url ?? "";
   const open = (namespaces: readonly string[]): PrometheusSource => {
     const options = parseWith(
       PrometheusOptions,
@@ -278,7 +294,6 @@ async function lookAtServer(flags: Flags, url: string, show: Show): Promise<Look
   );
   const sets = intervalsOf(windows);
   const called = calledServices(sets);
-  const cluster = await lookAtCluster(flags);
   const state =
     cluster === undefined ? await readState(source.client, namespace, scopeOf(source.options), nowMs) : [];
   const isStateless = cluster === undefined && state.length === 0;
@@ -296,8 +311,8 @@ async function lookAtServer(flags: Flags, url: string, show: Show): Promise<Look
         : []),
     ],
     metrics: {
-      url,
-      isOfCluster: !LOOPBACK.has(new URL(url).hostname),
+      url: cluster?.forwarded?.inCluster ?? url,
+      isOfCluster: cluster?.forwarded !== undefined || !LOOPBACK.has(new URL(url).hostname),
       namespaces: source.options.namespaces,
       matchers: flags.matcher,
     },
@@ -306,18 +321,27 @@ async function lookAtServer(flags: Flags, url: string, show: Show): Promise<Look
 
 const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
-async function lookAtCluster({
-  context,
-  kubeconfig,
-  namespace,
-}: Flags): Promise<Pick<Looked, "found" | "notes"> | undefined> {
+/** What the cluster has, and the way to its Prometheus where no address was given. */
+interface ClusterLook extends Pick<Looked, "found" | "notes"> {
+  readonly forwarded?: { readonly url: string; readonly inCluster: string };
+}
+
+/** @param stack ends the forwarded port */
+async function lookAtCluster(
+  { context, kubeconfig, namespace, prometheus }: Flags,
+  stack: AsyncDisposableStack,
+): Promise<ClusterLook | undefined> {
   if (kubeconfig === undefined && context === undefined) return undefined;
   const client = new ApiClient(await connect({ kubeconfig, context, environment: process.env }));
-  try {
-    return await readCluster(client, namespace);
-  } finally {
-    await client.close();
-  }
+  stack.defer(async () => client.close());
+  const read = await readCluster(client, namespace);
+  if (prometheus !== undefined) return read;
+  const { pod, url } = await findPrometheus(client);
+  const { readKubeconfig } = await import("@tradewind/kubernetes/client/kubeconfig.ts");
+  const { forwardPort } = await import("@tradewind/kubernetes/port-forward/forward.ts");
+  const forwarded = await forwardPort(readKubeconfig(kubeconfig, context).config, pod);
+  stack.defer(async () => forwarded.close());
+  return { ...read, forwarded: { url: `http://127.0.0.1:${forwarded.port}`, inCluster: url } };
 }
 
 async function lookAtFolder(folder: string, namespace: string): Promise<Looked> {

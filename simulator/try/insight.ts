@@ -87,6 +87,7 @@ export async function insightOf(
           : ("measured" as const),
     called,
   };
+  const isBlind = called.length === 1 && proposed.surveyed.workloads.length > 1;
   try {
     const report = await backtest({
       application,
@@ -106,14 +107,16 @@ export async function insightOf(
     });
     const unmodelled = report.services.every(({ model }) => model === "none");
     return unmodelled
-      ? { ...common, report: undefined, unreplayed: NO_SIZES }
+      ? { ...common, report: undefined, unreplayed: isBlind ? NO_CALLS : NO_SIZES }
       : { ...common, report, unreplayed: undefined };
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    return { ...common, report: undefined, unreplayed: error.message };
+    return { ...common, report: undefined, unreplayed: isBlind ? NO_CALLS : error.message };
   }
 }
 
+const NO_CALLS =
+  "metrics tell of the entry alone and of none of the services behind it, so latency can be laid to none of them; those of a mesh, of spans or of HTTP servers would";
 const NO_SIZES =
   "no service has both requests and the CPU of its containers on record; cAdvisor and kube-state-metrics have to be scraped";
 

@@ -1,3 +1,4 @@
+import { SCHEMA_FILE } from "@tradewind/kubernetes/init/editor-schema.ts";
 import { replicaBounds } from "@tradewind/kubernetes/init/write-application.ts";
 import { routeSection, STYLE } from "../backtest/report/html.ts";
 import { escapeHtml } from "../backtest/report/svg.ts";
@@ -66,6 +67,7 @@ export function tryPage(insight: Insight, { files, folder, namespace, notes, sou
     .map(({ command, what }) => `<li>${escapeHtml(what)}<pre>${escapeHtml(command)}</pre></li>`)
     .join("");
   const written = files
+    .filter(({ name }) => !name.endsWith(SCHEMA_FILE))
     .map(
       ({ name, text }) =>
         `<details><summary>${escapeHtml(name)}</summary><pre>${escapeHtml(text)}</pre></details>`,
