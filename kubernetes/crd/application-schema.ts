@@ -27,10 +27,7 @@ export function applicationSchema(): Record<string, unknown> {
         required: ["name"],
         properties: { name: { type: "string" }, namespace: { type: "string" } },
       },
-      spec: {
-        ...spec,
-        allOf: [{ anyOf: [{ required: ["entry"] }, { required: ["entries"] }] }],
-      },
+      spec,
       status: { type: "object" },
     },
     additionalProperties: false,
