@@ -64,7 +64,7 @@ function unpacked() {
   return root;
 }
 
-const [program = "", , ...words] = process.argv;
+const words = process.argv.slice(2);
 if (words.length === 1 && (words[0] === "--version" || words[0] === "-V")) {
   console.log(getAsset("version", "utf8"));
 } else {
@@ -72,7 +72,7 @@ if (words.length === 1 && (words[0] === "--version" || words[0] === "-V")) {
   const [first = ""] = words;
   // Processes of ours are started as `node SCRIPT …`, and node is this file.
   const isScript = first.startsWith(root) && existsSync(first);
-  const isPlugin = !isScript && path.basename(program).startsWith("kubectl");
+  const isPlugin = !isScript && path.basename(process.argv0).startsWith("kubectl");
   const script = isScript ? first : path.join(root, "cli", "main.js");
   process.argv = [
     process.execPath,
