@@ -44,6 +44,7 @@ const SLOW = [
   "simulator/teacher/lessons",
   "simulator/teacher/td3/td3",
   "simulator/training/train-profile",
+  "simulator/try/try",
 ].map((name) => `test/${name}.test.ts`);
 
 const missing = SLOW.filter((path) => !existsSync(join(import.meta.dirname, path)));

@@ -5,7 +5,8 @@ import { dirname, join } from "node:path";
 
 const root = dirname(import.meta.dirname);
 const dist = join(root, "dist");
-const assets = "{core,agent,kubernetes,predictor,exporter,local,cli}/**/*.{json,proto,html,css,svg,txt,csv}";
+const assets =
+  "{core,agent,kubernetes,predictor,exporter,local,simulator,cli}/**/*.{json,proto,html,css,svg,txt,csv}";
 
 /** What browsers run as it is. */
 const browserFiles = "exporter/serve/web/console/*.js";

@@ -42,6 +42,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => import("@tradewind/exporter/command.ts"),
   },
   {
+    name: "try",
+    summary: "say what Tradewind would have done for a namespace, before anything is installed",
+    group: TRY,
+    load: async () => import("@tradewind/simulator/command/try.ts"),
+  },
+  {
     name: "init",
     summary: "look at a namespace or manifests, and write what to apply to it",
     group: BEGIN,

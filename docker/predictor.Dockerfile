@@ -25,7 +25,7 @@ RUN node bin/build.ts && find dist -name '*.map' -delete
 WORKDIR /src/dist
 # Only what this workspace needs, by the lockfile. The command's own manifest names all processes and is left out: it loads
 # a process when it is asked for it, and finds the one that is here.
-RUN --mount=type=cache,target=/root/.npm npm ci --omit=dev --ignore-scripts --no-audit --workspace=@tradewind/predictor
+RUN --mount=type=cache,target=/root/.npm npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --workspace=@tradewind/predictor
 
 FROM ${NODE_IMAGE}
 ARG NODE_IMAGE

@@ -1,8 +1,10 @@
-/** Writes the chart's CustomResourceDefinition: `npm run crd`. */
+/** Writes the chart's CustomResourceDefinition and the JSON Schema for editors: `npm run crd`. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
-import { CRD_PATH, crdText } from "./crd-file.ts";
+import { schemaText } from "./application-schema.ts";
+import { CRD_PATH, crdText, SCHEMA_PATH } from "./crd-file.ts";
 
 mkdirSync(dirname(CRD_PATH), { recursive: true });
 writeFileSync(CRD_PATH, crdText());
-process.stdout.write(`wrote ${CRD_PATH}\n`);
+writeFileSync(SCHEMA_PATH, schemaText());
+process.stdout.write(`wrote ${CRD_PATH} and ${SCHEMA_PATH}\n`);

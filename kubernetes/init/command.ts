@@ -1,5 +1,3 @@
-import { mkdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { InvalidArgumentError } from "commander";
 import type { Command } from "commander";
 import { describeError, TradewindError } from "@tradewind/core/values/errors.ts";
@@ -11,7 +9,11 @@ import type { Found } from "./found.ts";
 import { initialise, InitRefusal } from "./init.ts";
 import type { InitResult } from "./init.ts";
 import { readCluster } from "./read-cluster.ts";
+import type { InitFile } from "./read-back.ts";
 import { readManifests } from "./read-manifests.ts";
+import { readSlo } from "./slo.ts";
+import { withEditorSchema } from "./editor-schema.ts";
+import { writeNew } from "./write-new.ts";
 
 const EXAMPLES = `
 Examples:
@@ -28,6 +30,7 @@ interface Flags {
   readonly name?: string;
   readonly entry?: string;
   readonly objective?: number;
+  readonly slo?: string;
   readonly exclude: readonly string[];
   readonly include: readonly string[];
   readonly scalerAddress: string;
@@ -62,6 +65,7 @@ export function configure(command: Command): void {
       "latency that 95 of 100 requests must be under, for example 250ms",
       objective,
     )
+    .option("--slo <file>", "take the latency objective of an OpenSLO, Sloth or Pyrra file instead")
     .option("--exclude <names>", "workloads to leave alone, separated by commas", names, [])
     .option("--include <names>", "workloads to take although they would be left out", names, [])
     .option(
@@ -81,7 +85,7 @@ export function configure(command: Command): void {
       // What a person should know comes before an error, which may be the last thing that is read.
       for (const note of notes) process.stderr.write(printable(`# ${note}\n`));
       if (result instanceof InitRefusal) throw result;
-      await write(result, flags.output);
+      await write(result.files, flags.output);
     });
 }
 
@@ -91,6 +95,9 @@ interface Outcome {
 }
 
 async function run(flags: Flags): Promise<Outcome> {
+  if (flags.slo !== undefined && flags.objective !== undefined)
+    throw new TradewindError("invalid-input", "give --objective or --slo, not both");
+  const slo = flags.slo === undefined ? undefined : await readSlo(flags.slo);
   const { found, hasVpa, namespace, notes } = await look(flags);
   try {
     const result = initialise(found, {
@@ -98,7 +105,9 @@ async function run(flags: Flags): Promise<Outcome> {
       nameGiven: flags.name !== undefined,
       namespace,
       entry: flags.entry,
-      objectiveMilliseconds: flags.objective === undefined ? undefined : flags.objective * 1e3,
+      objectiveMilliseconds:
+        slo?.milliseconds ?? (flags.objective === undefined ? undefined : flags.objective * 1e3),
+      percentile: slo?.percentile,
       exclude: flags.exclude,
       include: flags.include,
       scalerAddress: flags.scalerAddress,
@@ -144,25 +153,13 @@ async function look({ context, kubeconfig, manifests, namespace }: Flags): Promi
   }
 }
 
-async function write({ files }: InitResult, folder: string | undefined): Promise<void> {
+async function write(files: readonly InitFile[], folder: string | undefined): Promise<void> {
   if (folder === undefined) {
     process.stdout.write(printable(files.map(({ yaml }) => yaml).join("---\n")));
     return;
   }
-  try {
-    await mkdir(folder, { recursive: true });
-    for (const { name, yaml } of files) {
-      // Files of an earlier run were perhaps edited since.
-      await writeFile(join(folder, name), yaml, { flag: "wx" });
-      process.stderr.write(`# wrote ${join(folder, name)}\n`);
-    }
-  } catch (error) {
-    const exists = (error as { code?: unknown }).code === "EEXIST";
-    const what = exists
-      ? `${folder} holds files of an earlier run; move them away or name another folder`
-      : `cannot write into ${folder}`;
-    throw new TradewindError(exists ? "invalid-output" : "output", what, { cause: error });
-  }
+  for (const path of await writeNew(withEditorSchema(files), folder))
+    process.stderr.write(`# wrote ${path}\n`);
 }
 
 async function standardInput(): Promise<string> {

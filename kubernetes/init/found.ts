@@ -138,7 +138,7 @@ export interface FoundWorkload extends Scalable {
 }
 
 const HpaDetails = z.object({
-  spec: z.object({
+  spec: z.looseObject({
     metrics: list(z.looseObject({ type: Text })),
     behavior: z.record(z.string(), z.unknown()).nullish(),
     targetCPUUtilizationPercentage: z.number().nullish(),
@@ -151,6 +151,8 @@ export interface FoundAutoscaler extends HorizontalPodAutoscaler {
   /** What it scales by, in words: `cpu`, `external metric queue_length`. */
   readonly measures: readonly string[];
   readonly types: readonly string[];
+  /** As it is written, for whoever wants it back. */
+  readonly spec: Readonly<Record<string, unknown>>;
 }
 
 /** A kind that runs pods and is not read, with its pods' labels. */
@@ -280,9 +282,11 @@ function workloadOf(kind: string, object: unknown, apiVersion?: string): FoundWo
 }
 
 function autoscalerOf(object: unknown): FoundAutoscaler {
-  const { behavior, metrics, targetCPUUtilizationPercentage } = HpaDetails.parse(object).spec;
+  const { spec } = HpaDetails.parse(object);
+  const { behavior, metrics, targetCPUUtilizationPercentage } = spec;
   return {
     ...HorizontalPodAutoscaler.parse(object),
+    spec,
     behavior: behavior ?? undefined,
     types: metrics.map(({ type }) => type ?? ""),
     measures:

@@ -18,6 +18,8 @@ export interface InitOptions extends Choice {
   readonly namespace: string;
   /** Undefined where nobody said: a number is put in, with the request to change it. */
   readonly objectiveMilliseconds: number | undefined;
+  /** Undefined for the default, 0.95. */
+  readonly percentile?: number | undefined;
   readonly scalerAddress: string;
   readonly vpa: boolean;
   /** A person has accepted that most workloads are left out for their names. */
@@ -25,6 +27,10 @@ export interface InitOptions extends Choice {
 }
 
 export interface InitResult {
+  /** Name of the service that users call, and why this one; empty where it was named. */
+  readonly entry: string;
+  readonly why: string;
+  readonly surveyed: Survey;
   readonly files: readonly InitFile[];
   /** What a person should know besides, a line each. */
   readonly notes: readonly string[];
@@ -83,6 +89,7 @@ export function initialise(found: Found, options: InitOptions): InitResult {
     why: guess.why,
     milliseconds: objectiveMilliseconds ?? DEFAULT_MILLISECONDS,
     objectiveGiven: objectiveMilliseconds !== undefined,
+    percentile: options.percentile,
     workloads,
   });
   const own = workloads.filter(({ versionOf }) => versionOf === undefined);
@@ -94,7 +101,13 @@ export function initialise(found: Found, options: InitOptions): InitResult {
     ...fileOf("vertical-pod-autoscalers.yaml", sized, vpaYaml),
   ];
   readBack(files);
-  return { files, notes: [...surroundingNotes(surveyed), ...workloadNotes(surveyed, options)] };
+  return {
+    entry: guess.entry.service,
+    why: guess.why,
+    surveyed,
+    files,
+    notes: [...surroundingNotes(surveyed), ...workloadNotes(surveyed, options)],
+  };
 }
 
 const fileOf = (

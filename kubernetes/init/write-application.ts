@@ -10,6 +10,8 @@ export interface ApplicationFacts {
   /** Why this one; empty when it was named. */
   readonly why: string;
   readonly milliseconds: number;
+  /** Share of requests that must be faster; undefined for the default, 0.95. */
+  readonly percentile?: number | undefined;
   /** False when nobody said what the objective is. */
   readonly objectiveGiven: boolean;
   readonly workloads: readonly SurveyedWorkload[];
@@ -47,18 +49,20 @@ export function applicationYaml(facts: ApplicationFacts): string {
     metadata: { name: facts.name, namespace: facts.namespace },
     spec: {
       entry: facts.entry.service,
-      objective: { milliseconds: facts.milliseconds },
+      objective: {
+        ...(facts.percentile !== undefined && { percentile: facts.percentile }),
+        milliseconds: facts.milliseconds,
+      },
       mode: "recommend",
       services: facts.workloads.map((each) => serviceOf(each)),
     },
   };
+  const share = +(100 * (facts.percentile ?? 0.95)).toPrecision(6);
   const remarks: Remark[] = [
     ...(facts.why === "" ? [] : [{ path: ["spec", "entry"], beside: facts.why }]),
     {
       path: ["spec", "objective", "milliseconds"],
-      beside: facts.objectiveGiven
-        ? "95 of 100 requests must be faster"
-        : "95 of 100 requests must be faster: set your own",
+      beside: `${share} of 100 requests must be faster${facts.objectiveGiven ? "" : ": set your own"}`,
     },
     {
       path: ["spec", "mode"],

@@ -79,8 +79,8 @@ export class HistoryWorld implements World {
     );
     const rng = seededRng(seed);
     this.errors = fitted.routes.map(({ route }) => {
-      const spread = validation.find((each) => each.route === route)?.logError ?? 0;
-      return Float64Array.from(sets, () => spread * standardNormal(rng));
+      const { logError = 0, shift = 0 } = validation.find((each) => each.route === route) ?? {};
+      return Float64Array.from(sets, () => shift + logError * standardNormal(rng));
     });
   }
 

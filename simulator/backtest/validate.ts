@@ -35,6 +35,10 @@ export interface RouteValidation {
   readonly coverage: number;
   /** Standard deviation of ln measured − ln predicted on that end, less nothing: what replays draw their noise from. */
   readonly logError: number;
+  /** Quantiles 0.05 and 0.95 of the means of ln measured − ln predicted over an hour each, on the later part. */
+  readonly hourly: readonly [number, number];
+  /** Added to ln predicted in a replay; absent: 0. */
+  readonly shift?: number;
   readonly series: readonly PredictedInterval[];
 }
 
@@ -101,9 +105,20 @@ export function validate(
       bias: median(series.map((each) => each.predictedSeconds / each.measuredSeconds)) - 1,
       coverage: series.length === 0 ? Number.NaN : inside.length / series.length,
       logError: deviation(logErrors),
+      hourly: hourlyErrors(series),
       series,
     };
   });
+}
+
+const HOUR_MS = 3_600_000;
+
+function hourlyErrors(series: readonly PredictedInterval[]): readonly [number, number] {
+  const hours = Map.groupBy(series, ({ endMs }) => Math.floor(endMs / HOUR_MS));
+  const means = [...hours.values()].map((hour) =>
+    mean(hour.map((each) => Math.log(each.measuredSeconds / each.predictedSeconds))),
+  );
+  return means.length === 0 ? [0, 0] : [quantile(means, 0.05), quantile(means, 0.95)];
 }
 
 function deviation(values: readonly number[]): number {

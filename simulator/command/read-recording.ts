@@ -1,14 +1,17 @@
 import type { Application } from "@tradewind/core/contract/application.ts";
-import type { WindowSet } from "@tradewind/core/contract/window.ts";
+import type { Window, WindowSet } from "@tradewind/core/contract/window.ts";
 import { TradewindError } from "@tradewind/core/values/errors.ts";
 import type { Logger } from "@tradewind/core/process/log.ts";
 import { Backfill } from "@tradewind/predictor/sources/backfill/backfill.ts";
+import type { PrometheusSource } from "@tradewind/predictor/sources/prometheus/prometheus-source.ts";
+import type { StoreOptions } from "@tradewind/predictor/store/options.ts";
 import { makeSources } from "@tradewind/predictor/sources/make-sources.ts";
 import { readSections } from "@tradewind/predictor/sources/sources-config.ts";
 import { findHistory } from "@tradewind/predictor/store/history-file.ts";
 import { openHistory } from "@tradewind/predictor/store/read-history.ts";
 import { SqliteStore } from "@tradewind/predictor/store/sqlite-store.ts";
 import { historyOf } from "../backtest/history.ts";
+import type { DatedFlow } from "../backtest/history.ts";
 
 export interface RecordingQuery {
   readonly fromMs: number;
@@ -50,6 +53,22 @@ export async function readPrometheus(
       `${path} names no Prometheus-compatible server under sources.prometheus`,
     );
   }
+  const { flows, windows } = await readSource(source, options, { fromMs, toMs }, edges);
+  return historyOf(windows, flows);
+}
+
+/**
+ * Windows of a minute, and routes through the source's entries, that a predictor would make of what a Prometheus-compatible server has kept.
+ * @param minuteDays days that are read minute by minute, the ones before in five minutes; default: all
+ * @throws TradewindError `backfill-failed` when it refuses
+ */
+export async function readSource(
+  source: PrometheusSource,
+  options: StoreOptions,
+  { fromMs, toMs }: RecordingQuery,
+  edges: { readonly log: Logger; readonly onProgress: (doneRatio: number) => void },
+  minuteDays?: number,
+): Promise<{ readonly windows: readonly Window[]; readonly flows: readonly DatedFlow[] }> {
   const days = Math.max(0.01, (toMs - fromMs) / 86_400_000);
   source.options.backfill.days = days;
   const store = new SqliteStore({
@@ -62,7 +81,7 @@ export async function readPrometheus(
       source,
       store,
       windowSeconds: 60,
-      rawDays: days,
+      rawDays: minuteDays ?? days,
       log: edges.log,
       onProgress: ({ doneRatio }) => edges.onProgress(doneRatio),
     });
@@ -73,7 +92,7 @@ export async function readPrometheus(
         `${source.name}: ${problem ?? `reading ended as '${state}'`}`,
       );
     }
-    return historyOf(store.windows({ fromMs, toMs }), store.flows({ fromMs, toMs }));
+    return { windows: [...store.windows({ fromMs, toMs })], flows: [...store.flows({ fromMs, toMs })] };
   } finally {
     await store.close();
   }

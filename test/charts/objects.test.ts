@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { at, CASES, find, helm, objectsOf, render, template, valuesOf } from "./helm.ts";
 import type { KubernetesObject } from "./helm.ts";
+import { namespaces, startLookupServer } from "./lookup-server.ts";
 
 const rendered = new Map<string, KubernetesObject[]>();
 const of = (name: string): KubernetesObject[] => rendered.get(name)!;
@@ -26,7 +27,7 @@ interface Pod {
   readonly volumes?: readonly {
     name: string;
     hostPath?: { path: string };
-    secret?: { secretName: string };
+    secret?: { secretName: string; items?: readonly { key: string; path: string }[] };
     projected?: {
       sources: readonly { secret?: { name: string; items: readonly { key: string; path: string }[] } }[];
     };
@@ -40,6 +41,9 @@ const podOf = (object: KubernetesObject): Pod | undefined =>
 
 const container = (object: KubernetesObject, name: string): Container =>
   podOf(object)!.containers.find((each) => each.name === name)!;
+
+const namesWith = (objects: readonly KubernetesObject[], name: string): string[] =>
+  objects.filter(({ metadata }) => metadata.name === name).map(({ kind }) => kind);
 
 /** Whom a container runs as: its own user goes before the pod's. */
 const userOf = (pod: Pod, own: Record<string, unknown>): unknown =>
@@ -171,9 +175,17 @@ describe.skipIf(helm === undefined)("what the chart renders", () => {
         ]),
       );
       const volume = podOf(workload)!.volumes!.find((each) => each.name === "peers");
-      expect(volume?.secret?.secretName).toBe("tradewind-peers");
-      const secret = at(find(of(name), "Secret", "tradewind-peers"), "data", "secret") as string;
-      expect(Buffer.from(secret, "base64").toString()).toMatch(/^[A-Za-z0-9]{48}$/);
+      expect(volume?.secret).toMatchObject({
+        secretName: "tradewind-peers-token",
+        items: [{ key: "token", path: "secret" }],
+      });
+      const secret = find(of(name), "Secret", "tradewind-peers-token");
+      expect(at(secret, "type")).toBe("kubernetes.io/service-account-token");
+      expect(at(secret, "metadata", "annotations", "kubernetes.io/service-account.name")).toBe(
+        "tradewind-peers",
+      );
+      const bound = of(name).filter(({ kind }) => kind.endsWith("RoleBinding"));
+      expect(bound.map((each) => at(each, "subjects", 0, "name"))).not.toContain("tradewind-peers");
       const service = find(of(name), "Service", "tradewind-peers");
       expect(at(service, "spec", "publishNotReadyAddresses") ?? false).toBe(false);
     }
@@ -190,21 +202,44 @@ describe.skipIf(helm === undefined)("what the chart renders", () => {
     expect(JSON.stringify(clients)).not.toContain('"scaler"');
   });
 
+  it("renders the same bytes twice, whatever the values", async () => {
+    // A chart that makes certificates itself makes others each time; its values say so.
+    for (const name of CASES.filter((each) => each !== "mtls-generated"))
+      expect({ name, objects: await render(name) }).toEqual({ name, objects: of(name) });
+  });
+
+  it("keeps the peers' secret that an earlier release made, in the cluster that is upgraded", async () => {
+    const secret = { kind: "Secret", apiVersion: "v1", data: { secret: "S2VwdCBmcm9tIGJlZm9yZQ==" } };
+    const { kubeconfig } = await startLookupServer(
+      new Map([
+        ...namespaces("tradewind", "shop"),
+        ["/api/v1/namespaces/tradewind/secrets/tradewind-peers", secret],
+      ]),
+    );
+    const objects = await render("minimal", "--dry-run=server", "--kubeconfig", kubeconfig);
+    expect(find(objects, "Secret", "tradewind-peers")).toMatchObject({ type: "Opaque", data: secret.data });
+    const workload = find(objects, "Deployment", "tradewind-scaler");
+    expect(podOf(workload)!.volumes!.find(({ name }) => name === "peers")?.secret).toMatchObject({
+      secretName: "tradewind-peers",
+      items: [{ key: "secret", path: "secret" }],
+    });
+    expect(namesWith(objects, "tradewind-peers-token")).toEqual([]);
+  });
+
   it("takes the peers' secret of the operator where one is named, and makes none", async () => {
     const objects = await render("minimal", "--set", "predictor.peers.existingSecret=mine");
-    expect(objects.some((each) => each.kind === "Secret" && each.metadata.name === "tradewind-peers")).toBe(
-      false,
-    );
+    expect(namesWith(objects, "tradewind-peers-token")).toEqual([]);
     const workload = find(objects, "Deployment", "tradewind-scaler");
-    expect(podOf(workload)!.volumes!.find(({ name }) => name === "peers")?.secret?.secretName).toBe("mine");
+    expect(podOf(workload)!.volumes!.find(({ name }) => name === "peers")?.secret).toMatchObject({
+      secretName: "mine",
+      items: [{ key: "secret", path: "secret" }],
+    });
   });
 
   it("needs no secret with a single predictor", async () => {
     const single = ["scaler.replicas=1", "scaler.podDisruptionBudget.enabled=false"];
     const objects = await render("minimal", "--set", single.join());
-    expect(objects.some((each) => each.kind === "Secret" && each.metadata.name === "tradewind-peers")).toBe(
-      false,
-    );
+    expect(namesWith(objects, "tradewind-peers-token")).toEqual([]);
     const workload = find(objects, "Deployment", "tradewind-scaler");
     expect(container(workload, "predictor").args!.join()).not.toContain("--peers");
   });

@@ -13,7 +13,7 @@ export interface Result {
 /** Runs the `tradewind` command as a process. */
 export async function tradewind(...args: readonly string[]): Promise<Result> {
   return new Promise((resolve) => {
-    execFile(process.execPath, [PROGRAM, ...args], { timeout: 30_000 }, (error, stdout, stderr) => {
+    execFile(process.execPath, [PROGRAM, ...args], { timeout: 120_000 }, (error, stdout, stderr) => {
       const failed = typeof error?.code === "number" ? error.code : 1;
       resolve({ code: error === null ? 0 : failed, stdout, stderr });
     });

@@ -99,8 +99,20 @@ imagePullSecrets:
 {{- if and (include "tradewind.hasPredictor" .) (gt (int .Values.scaler.replicas) 1) }}true{{ end }}
 {{- end }}
 
+{{/* The random secret that earlier releases of the chart made, of the cluster that is upgraded; empty where there is none. */}}
+{{- define "tradewind.keptPeersSecret" -}}
+{{- $known := lookup "v1" "Secret" .Release.Namespace (printf "%s-peers" (include "tradewind.fullname" .)) | default dict }}
+{{- get (get $known "data" | default dict) "secret" }}
+{{- end }}
+
 {{- define "tradewind.peersSecret" -}}
-{{- default (printf "%s-peers" (include "tradewind.fullname" .)) .Values.predictor.peers.existingSecret }}
+{{- $kept := ternary "peers" "peers-token" (ne (include "tradewind.keptPeersSecret" .) "") }}
+{{- default (printf "%s-%s" (include "tradewind.fullname" .) $kept) .Values.predictor.peers.existingSecret }}
+{{- end }}
+
+{{/* The key of it that is mounted. */}}
+{{- define "tradewind.peersSecretKey" -}}
+{{- if or .Values.predictor.peers.existingSecret (include "tradewind.keptPeersSecret" .) }}secret{{ else }}token{{ end }}
 {{- end }}
 
 {{/* "true" when the exporter itself talks to the Kubernetes API: it writes status, events, VPAs or sizes of pods. */}}

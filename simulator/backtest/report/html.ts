@@ -7,7 +7,8 @@ import type { PolicyRow } from "./words.ts";
 /** Points of a chart; longer series are thinned to the largest value of each stretch, so that no peak is lost. */
 const MOST_POINTS = 600;
 
-const STYLE = `
+/** Of pages that need nothing from elsewhere. */
+export const STYLE = `
 :root{color-scheme:light dark;--ink:#1b1f24;--soft:#59636e;--line:#d5dae0;--page:#fff;--a:#0969da;--b:#bc4c00;--c:#1a7f37}
 @media(prefers-color-scheme:dark){:root{--ink:#e6edf3;--soft:#9198a1;--line:#3d444d;--page:#0d1117;--a:#4493f8;--b:#f0883e;--c:#3fb950}}
 body{font:16px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--page);max-width:60rem;margin:2rem auto;padding:0 1rem}
@@ -30,7 +31,7 @@ function thinned(x: readonly number[], y: readonly number[]): { x: number[]; y: 
   return out;
 }
 
-function routeSection(route: RouteValidation, objectiveSeconds: number): string {
+export function routeSection(route: RouteValidation, objectiveSeconds: number): string {
   const at = route.series.map(({ endMs }) => endMs);
   const measured = thinned(
     at,

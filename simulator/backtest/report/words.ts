@@ -36,8 +36,8 @@ export const POLICY_COLUMNS: Readonly<Record<keyof PolicyRow, string>> = {
 };
 
 /** What ran, and what each policy would have done, with the sums over the replayed time. */
-export function policyRows({ fitUntilMs, policies, recorded, toMs }: BacktestReport): PolicyRow[] {
-  const hours = (toMs - fitUntilMs) / 3_600_000;
+export function policyRows({ policies, recorded, replayFromMs, replayToMs }: BacktestReport): PolicyRow[] {
+  const hours = (replayToMs - replayFromMs) / 3_600_000;
   const row = (
     policy: string,
     source: string,

@@ -454,7 +454,7 @@ spec: { template: { spec: { containers: [{ name: main, image: shop/main, resourc
     const output = join(folder, "out");
     const first = await run("--objective", "0.3s", "--output", output);
     expect({ code: first.code, stdout: first.stdout }).toEqual({ code: 0, stdout: "" });
-    expect(await readdir(output)).toEqual(["application.yaml", "scaled-objects.yaml"]);
+    expect(await readdir(output)).toEqual(["application.schema", "application.yaml", "scaled-objects.yaml"]);
     expect(readFileSync(join(output, "application.yaml"), "utf8")).toContain("milliseconds: 300 # 95 of 100");
     const again = await run("--output", output);
     expect(again).toMatchObject({
