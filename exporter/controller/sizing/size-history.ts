@@ -18,12 +18,12 @@ interface Point {
 
 /** How long the recommendation must have been lower before a container is made smaller, s. */
 export const SHRINK_AFTER_SECONDS: Readonly<Record<SizedResource, number>> = {
-  cpuCores: 300,
+  cpuCores: 60,
   memoryBytes: 3_600,
 };
 
 /** How long it must have watched before anything is made smaller, s. */
-export const WATCHED_SECONDS: Readonly<Record<SizedResource, number>> = { cpuCores: 600, memoryBytes: 3_600 };
+export const WATCHED_SECONDS: Readonly<Record<SizedResource, number>> = { cpuCores: 300, memoryBytes: 3_600 };
 
 /** A plan every few seconds adds nothing: one point per quarter of a minute is kept. */
 const MIN_GAP_MS = 15_000;

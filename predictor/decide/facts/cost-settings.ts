@@ -3,13 +3,13 @@ import { z } from "zod";
 /** What the decision by cost is set by; docs/decide.md lists them with the ablations that were made. */
 export const CostSettings = z.strictObject({
   /** What using up the error budget once is worth at first, over the price of the least sizes that carry the load; see `worthOf`. */
-  worth: z.number().positive().default(0.25),
+  worth: z.number().positive().default(0.2),
   /** Until it has been measured: time from a decision to pods that serve, seconds. */
   startSeconds: z.number().positive().default(75),
   /** For how long a decision stands before the platform undoes it, seconds: the stabilization window of an HPA. */
   standSeconds: z.number().positive().default(300),
-  /** Until whoever resizes gives back CPU that a container is not to have any more, seconds: the scaler watches for so long. */
-  shrinkSeconds: z.number().min(0).default(300),
+  /** Until whoever resizes gives back CPU that a container is not to have any more, seconds: the scaler holds it for so long. */
+  shrinkSeconds: z.number().min(0).default(60),
   /** Seasons of the load that have proven themselves say what load will come. */
   seasons: z.boolean().default(true),
   /**
@@ -20,7 +20,7 @@ export const CostSettings = z.strictObject({
   /** Measured CPU speeds of node classes count. */
   nodeSpeeds: z.boolean().default(true),
   /** CPU demand over capacity that no size goes beyond. */
-  mostUtilisation: z.number().gt(0).lt(1).default(0.85),
+  mostUtilisation: z.number().gt(0).lt(1).default(0.95),
   /** Utilisation of the roomy sizes that the second search starts from. */
   roomyUtilisation: z.number().gt(0).lt(1).default(0.4),
   /** A decision asks for at most this many times what runs. */

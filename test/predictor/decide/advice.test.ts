@@ -95,7 +95,7 @@ describe("advice by calibrated models", () => {
     const wish = wishOf(fixed, "backend");
     expect(wish.policy).toBe("planner-prior");
     expect(wish.allocation).toEqual({ replicas: wish.allocation.replicas });
-    expect(wish.allocation.replicas * 1).toBeGreaterThanOrEqual((20 * 0.02) / 0.85);
+    expect(wish.allocation.replicas * 1).toBeGreaterThanOrEqual((20 * 0.02) / 0.95);
     expect(wishOf(resizable, "backend").allocation.cpuCores).toBeDefined();
   });
 

@@ -175,13 +175,13 @@ function twoRoutes(seed: number): ApplicationCost {
     route(names, through, { share: 0.7 }),
     route(names, [["a", "d", 1]], { share: 0.3, sigma: 0.2 }),
   ];
-  const loads = loadPoints({ ratio: 1.2, sigma: 0.2, mostRatio: 2, forecast: "line" });
+  const loads = loadPoints({ ratio: 1.2, sigma: 0.2, mostRatio: 2 });
   return new ApplicationCost(services, routes, options({ loads, changeRatio: 0.25 }));
 }
 
 describe("the loads that may come", () => {
   it("have the mean and variance of a normal logarithm of load", () => {
-    const points = loadPoints({ ratio: 1.5, sigma: 0.2, mostRatio: Infinity, forecast: "last" });
+    const points = loadPoints({ ratio: 1.5, sigma: 0.2, mostRatio: Infinity });
     const mean = points.reduce((sum, { factor, weight }) => sum + weight * Math.log(factor), 0);
     const square = points.reduce((sum, { factor, weight }) => sum + weight * Math.log(factor) ** 2, 0);
     expect(points.reduce((sum, { weight }) => sum + weight, 0)).toBeCloseTo(1, 12);
@@ -190,7 +190,7 @@ describe("the loads that may come", () => {
   });
 
   it("do not exceed the highest load that is reckoned with", () => {
-    const points = loadPoints({ ratio: 1.5, sigma: 0.5, mostRatio: 1.6, forecast: "last" });
+    const points = loadPoints({ ratio: 1.5, sigma: 0.5, mostRatio: 1.6 });
     expect(Math.max(...points.map(({ factor }) => factor))).toBe(1.6);
   });
 });

@@ -88,6 +88,13 @@ describe("a miss that the models do not explain", () => {
     expect(reasonOf(outcome)).toBeUndefined();
   });
 
+  it("makes misses dearer from the second window on: one may be chance", () => {
+    const doubtedSince = (windows: number) =>
+      missed({ throttledRatio: 0.9, windows }).at(-1)?.state.cost?.budgets[0]?.unexplainedMs;
+    expect(doubtedSince(1)).toBeUndefined();
+    expect(doubtedSince(2)).toBe(START_MS + (CALM_WINDOWS + 2) * WINDOW_MS);
+  });
+
   it("keeps what has grown for as long as a decision stands, and no longer", () => {
     const standing = 300_000 / WINDOW_MS;
     const outcomes = missed({ throttledRatio: 0.75, windows: 2 }, standing + 2);

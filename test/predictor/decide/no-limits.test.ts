@@ -24,7 +24,7 @@ describe("containers without a CPU limit", () => {
   it.each([10, 30])("request what %i requests of 20 ms a second ask for", (requestsPerSecond) => {
     const { cpuCores = 0, replicas } = decided(requestsPerSecond);
     const asked = 0.02 * requestsPerSecond;
-    expect(replicas * cpuCores).toBeGreaterThanOrEqual(asked / 0.85 - 1e-9);
+    expect(replicas * cpuCores).toBeGreaterThanOrEqual(asked / 0.95 - 1e-9);
     expect(replicas * cpuCores).toBeLessThan(2 * asked + 0.2);
   });
 
@@ -48,7 +48,7 @@ describe("containers without a CPU limit", () => {
   it("request more in place of starting pods, which would serve no faster", () => {
     const { cpuCores = 0, replicas } = decided(50);
     expect(replicas).toBe(1);
-    expect(cpuCores).toBeGreaterThanOrEqual(1 / 0.85);
+    expect(cpuCores).toBeGreaterThanOrEqual(1 / 0.95);
   });
 });
 

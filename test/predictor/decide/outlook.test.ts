@@ -96,6 +96,21 @@ describe("the load outlook", () => {
     expect(outlook(after(loads, 15, 100)).ratio).toBeCloseTo(2, 6);
   });
 
+  it("takes no swing for load that chance makes of nine requests a window", () => {
+    const few = after([...times(59, 40), 13], 15, 0.015);
+    expect(few.points.at(-1)?.count).toBe(3);
+    const { levelRatio, ratio } = outlook(few);
+    expect(13 * ratio).toBeLessThan(1.15 * 40);
+    expect(levelRatio).toBeLessThan(1.2);
+    expect(outlook(after([...times(59, 40), 67], 15, 0.015)).ratio * 67).toBeLessThan(1.15 * 40);
+  });
+
+  it("takes at once what is more than chance makes of nine requests a window", () => {
+    const risen = outlook(after([...times(59, 40), 160], 15, 0.015));
+    expect(risen.ratio).toBeGreaterThanOrEqual(1);
+    expect(risen.levelRatio).toBeGreaterThanOrEqual(1);
+  });
+
   it("expects at least what requests have begun at since the window", () => {
     expect(outlook(after(times(40, 40)), 2.5).ratio).toBe(2.5);
     expect(outlook(emptyOutlook(), 2.5).ratio).toBe(2.5);
@@ -134,8 +149,8 @@ describe("the load outlook", () => {
         fc.array(load, { minLength: 1, maxLength: 80 }),
         fc.constantFrom(1, 15),
         (loads, seconds) => {
-          const { mostRatio, ratio, sigma } = outlook(after(loads, seconds));
-          expect(ratio).toBeGreaterThanOrEqual(1);
+          const { levelRatio, mostRatio, ratio, sigma } = outlook(after(loads, seconds));
+          expect(levelRatio).toBeGreaterThanOrEqual(1);
           expect(mostRatio).toBeGreaterThanOrEqual(ratio);
           for (const each of [ratio, sigma, mostRatio]) expect(each).toSatisfy(Number.isFinite);
         },

@@ -67,7 +67,7 @@ export function randomApplication(seed: number, count: number): RandomApplicatio
       missPerHour: least * (0.5 + rng()),
       objectiveSeconds,
       quantile: 1.645,
-      loads: loadPoints({ ratio: 1 + 0.3 * rng(), sigma: 0.3 * rng(), mostRatio: 2, forecast: "mean" }),
+      loads: loadPoints({ ratio: 1 + 0.3 * rng(), sigma: 0.3 * rng(), mostRatio: 2 }),
       changeRatio: 0.25,
       lateRatio: 0.5,
       warmUpRatio: 0.4,

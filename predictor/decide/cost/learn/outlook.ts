@@ -2,6 +2,7 @@ import { NonNegative, EpochMs } from "@tradewind/core/contract/quantity.ts";
 import { z } from "zod";
 import { emptyForesight, foresee, ForesightState, observe } from "../../../forecast/foresight.ts";
 import type { Foreseen, Reach } from "../../../forecast/foresight.ts";
+import { OUTLIER } from "../../../models/queue/take-window.ts";
 import { FIRST_RESIDUAL } from "../../../models/queue/profile-state.ts";
 import { RECENT_WINDOWS } from "../../../models/recent-windows.ts";
 
@@ -59,6 +60,8 @@ export function emptyOutlook(): OutlookState {
 export interface LoadOutlook {
   /** Median of load at the horizon over the load measured in the last window, never under what is known of now. */
   readonly ratio: number;
+  /** The same over the mean load of as many windows as tell it from chance: what the CPU use of now is for. */
+  readonly levelRatio: number;
   /** Standard deviation of ln(load at the horizon). */
   readonly sigma: number;
   /** Highest load that is reckoned with, over the load measured in the last window: what was seen of late, or the median. */
@@ -69,6 +72,45 @@ export interface LoadOutlook {
 
 type Points = OutlookState["points"];
 
+/** Requests that a level is the mean of: its standard error is a tenth. */
+export const LEVEL_COUNT = 100;
+
+interface LoadLevel {
+  readonly perSecond: number;
+  /** Requests that it is the mean of. */
+  readonly count: number;
+}
+
+/** Mean of the points up to one of them: of so many at the least, and of as many as count {@link LEVEL_COUNT} requests. */
+function levelAt(points: Points, at: number, fewestPoints: number): LoadLevel {
+  let [count, sum, pointsTaken] = [0, 0, 0];
+  for (let from = at; from >= 0 && (pointsTaken < fewestPoints || count < LEVEL_COUNT); from -= 1) {
+    count += points[from]?.count ?? 0;
+    sum += points[from]?.perSecond ?? 0;
+    pointsTaken += 1;
+  }
+  return { perSecond: sum / Math.max(1, pointsTaken), count };
+}
+
+/** The level of the last point: that point alone where it is higher than those before by more than chance. */
+function levelNow(points: Points): LoadLevel {
+  const level = levelAt(points, points.length - 1, 1);
+  const last = points.at(-1) ?? level;
+  const expected = last.perSecond > 0 ? (level.perSecond / last.perSecond) * last.count : 0;
+  return last.count - expected > OUTLIER * Math.sqrt(1 + expected) ? last : level;
+}
+
+/** Highest level of the points within a time of the last. */
+function highestLevel(points: Points, withinMs: number, fewestPoints: number): LoadLevel {
+  const lastMs = points.at(-1)?.endMs ?? 0;
+  let highest: LoadLevel = { perSecond: 0, count: 0 };
+  for (let at = points.length - 1; at >= 0 && (points[at]?.endMs ?? 0) > lastMs - withinMs; at -= 1) {
+    const level = levelAt(points, at, fewestPoints);
+    if (level.perSecond > highest.perSecond) highest = level;
+  }
+  return highest;
+}
+
 /** Least forecast over the last point, so that a logarithm is finite. */
 const LEAST_RATIO = 0.1;
 
@@ -78,7 +120,7 @@ function forecastOf(kind: Forecast, points: Points, afterMs: number): number {
   if (last === undefined) return 0;
   const recent = points.filter(({ endMs }) => endMs > last.endMs - FITTED_MS);
   const fitted = recent.length < FITTED_POINTS ? points.slice(-FITTED_POINTS) : recent;
-  if (kind === "last") return last.perSecond;
+  if (kind === "last") return levelNow(points).perSecond;
   const mean = fitted.reduce((sum, { perSecond }) => sum + perSecond, 0) / fitted.length;
   if (kind === "mean" || fitted.length < 3) return mean;
   const meanMs = fitted.reduce((sum, { endMs }) => sum + endMs, 0) / fitted.length;
@@ -101,25 +143,6 @@ export interface OutlookRequest {
   readonly surgeRatio: number;
   /** Seasons may take the place of the load that is held. */
   readonly usesSeasons: boolean;
-}
-
-/** Requests that a level is the mean of: its standard error is a tenth. */
-export const LEVEL_COUNT = 100;
-
-/** Highest level of the points within a time of the last: each the mean of the points up to it that count as many requests. */
-function heldOf(points: Points, holdMs: number): number {
-  const lastMs = points.at(-1)?.endMs ?? 0;
-  let heldPerSecond = 0;
-  for (let at = points.length - 1; at >= 0 && (points[at]?.endMs ?? 0) > lastMs - holdMs; at -= 1) {
-    let [count, sum, pointsTaken] = [0, 0, 0];
-    for (let from = at; from >= 0 && (pointsTaken < 2 || count < LEVEL_COUNT); from -= 1) {
-      count += points[from]?.count ?? 0;
-      sum += points[from]?.perSecond ?? 0;
-      pointsTaken += 1;
-    }
-    heldPerSecond = Math.max(heldPerSecond, sum / pointsTaken);
-  }
-  return heldPerSecond;
 }
 
 const reachOf = (horizonMs: number, holdMs: number): Reach => ({
@@ -148,15 +171,14 @@ export function observeLoad(
   const steps = Math.max(1, Math.round(horizonMs / windowMs));
   const judgedPoints = points.slice(0, -steps);
   const peakPerSecond = Math.max(
-    isFailing ? 0 : point.perSecond,
+    isFailing ? 0 : levelNow(points).perSecond,
     state.peakPerSecond * 0.5 ** (windowMs / AGAIN_MS),
   );
   const { endMs, perSecond } = point;
   const load = { startMs: endMs - windowMs, endMs, perSecond };
   const foresight = observe(state.foresight, load, reachOf(horizonMs, holdMs));
   if (isFailing || judgedPoints.length < FITTED_POINTS) return { ...state, points, foresight, peakPerSecond };
-  const since = points.slice(-steps - 1);
-  const highest = since.reduce((most, each) => (each.perSecond > most.perSecond ? each : most), point);
+  const highest = highestLevel(points, (steps + 1) * windowMs, 1);
   if (!(highest.perSecond > 0)) return { ...state, points, foresight, peakPerSecond };
   const chance = 1 / Math.max(1, highest.count);
   const judge = (kind: Forecast, { all, under }: OutlookState["errors"][Forecast]) => {
@@ -197,16 +219,25 @@ export function outlookOf(
   const last = points.at(-1);
   const sigma = Math.sqrt(2 * errors[forecast].under);
   if (last === undefined || !(last.perSecond > 0))
-    return { ratio: surgeRatio, sigma, mostRatio: Number.POSITIVE_INFINITY, forecast };
+    return {
+      ratio: surgeRatio,
+      levelRatio: surgeRatio,
+      sigma,
+      mostRatio: Number.POSITIVE_INFINITY,
+      forecast,
+    };
   const believed = judged < FITTED_POINTS ? FORECASTS : [forecast];
+  const level = levelNow(points);
   const soon = Math.max(
-    surgeRatio * last.perSecond,
+    level.perSecond,
+    surgeRatio > 1 ? surgeRatio * last.perSecond : 0,
     ...believed.map((kind) => served(kind, points, horizonMs)),
   );
   const foreseen = usesSeasons ? seasonAhead({ foresight }, { horizonMs, holdMs }).foreseen : undefined;
-  const ratio = Math.max(soon, foreseen?.perSecond ?? heldOf(points, holdMs)) / last.perSecond;
+  const perSecond = Math.max(soon, foreseen?.perSecond ?? highestLevel(points, holdMs, 2).perSecond);
+  const [ratio, levelRatio] = [perSecond / last.perSecond, perSecond / level.perSecond];
   const mostRatio = Math.max(ratio, Math.max(peakPerSecond, foreseen?.mostPerSecond ?? 0) / last.perSecond);
   return foreseen === undefined
-    ? { ratio, sigma, mostRatio, forecast }
-    : { ratio, sigma: foreseen.sigma, mostRatio, forecast: "season" };
+    ? { ratio, levelRatio, sigma, mostRatio, forecast }
+    : { ratio, levelRatio, sigma: foreseen.sigma, mostRatio, forecast: "season" };
 }

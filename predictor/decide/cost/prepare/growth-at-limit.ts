@@ -2,6 +2,7 @@ import type { Reason } from "@tradewind/core/contract/reason.ts";
 import type { CostSettings } from "../../facts/cost-settings.ts";
 import { throttledShare } from "../../facts/demand.ts";
 import { isSaturated } from "../../facts/need.ts";
+import type { FlowObjective } from "../../facts/objective.ts";
 import type { Observation } from "../../facts/observation.ts";
 import { MOST_CHARACTERS, namedServices } from "../../facts/reasons.ts";
 import { hasYoung } from "../../facts/young.ts";
@@ -18,6 +19,8 @@ export interface GrowthAtLimit {
   /** CPU of all containers by service, cores: of those that grow now, and of those that have grown of late. */
   readonly grownCores: ReadonlyMap<string, number>;
   readonly reasons: readonly Reason[];
+  /** Objectives that are missed in windows in a row and the models do not see it. */
+  readonly doubted: readonly FlowObjective[];
   /** The memory with the windows and the growth counted. */
   readonly memory: CostMemory;
 }
@@ -38,6 +41,7 @@ export function growthAtLimit(
   const windowsOf = new Map<string, number>();
   const coresNow = new Map<string, number>();
   const reasons: Reason[] = [];
+  const doubted: FlowObjective[] = [];
   for (const { expectedRatio, overRatio, route } of misses) {
     if (!route.telling || route.severity < settings.clearMissRatio) continue;
     const names = servicesOn([route], window);
@@ -47,6 +51,7 @@ export function growthAtLimit(
     const windows = (windowsBefore.get(flow) ?? 0) + (isGrowing ? 0 : 1);
     windowsOf.set(flow, windows);
     if (isGrowing || windows < settings.settleWindows) continue;
+    doubted.push(route.objective);
     const full = services.filter(isAtLimit);
     for (const service of full)
       coresNow.set(service.service, coresAtLimit(service, settings.targetUtilisation));
@@ -75,7 +80,7 @@ export function growthAtLimit(
   const grownCores = services.flatMap(({ grownAtLimit, service }): [string, number][] =>
     grownAtLimit === undefined ? [] : [[service, grownAtLimit.cores]],
   );
-  return { grownCores: new Map(grownCores), reasons, memory: { ...memory, routes, services } };
+  return { grownCores: new Map(grownCores), reasons, doubted, memory: { ...memory, routes, services } };
 }
 
 const isOnItsWay = (service: Observation, settings: CostSettings): boolean =>

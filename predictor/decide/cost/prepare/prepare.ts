@@ -54,9 +54,9 @@ export function prepare(memory: CostMemory, window: CostWindow): Problem | Model
   const withoutModel = services.measured.filter(lacksModel);
   if (withoutModel.length > 0) return { withoutModel };
   const misses = judgeMisses(window, memory, services, load);
-  const unexplained = misses.unexplained.map(({ route }) => route.objective);
-  const budgets = budgetsNow(memory.budgets, unexplained, budgetRules(window));
-  const growth = growthAtLimit(window, { ...memory, budgets }, misses.unexplained);
+  const growth = growthAtLimit(window, memory, misses.unexplained);
+  const budgets = budgetsNow(memory.budgets, growth.doubted, budgetRules(window));
+  const counted = { ...growth.memory, budgets };
   const unsure = services.measured.filter(isUnsure(window, misses.keptServices));
   const keptServices = new Set(unsure.map(({ fixed }) => fixed.name));
   const rules = {
@@ -72,7 +72,7 @@ export function prepare(memory: CostMemory, window: CostWindow): Problem | Model
   return {
     ...planned,
     window,
-    memory: growth.memory,
+    memory: counted,
     level: levelOf(services.measured),
     reasons: [...failureReasons(window.verdict), ...growth.reasons],
     outlook: load.outlook,
@@ -81,9 +81,9 @@ export function prepare(memory: CostMemory, window: CostWindow): Problem | Model
     heldUp: misses.heldUp,
     unexplained: misses.unexplained,
     grownCores: growth.grownCores,
-    routes: routesToHold(window.routes, window, growth.memory, index),
+    routes: routesToHold(window.routes, window, counted, index),
     limits: limitsOf(window, load.onRoute),
-    atCurrentLoad: () => sizing({ ...load.outlook, ratio: 1 }),
+    atCurrentLoad: () => sizing({ ...load.outlook, ratio: 1, levelRatio: 1 }),
   };
 }
 

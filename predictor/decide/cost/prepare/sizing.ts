@@ -90,7 +90,7 @@ function sized(
       cores,
       neededCores: neededCores(
         observation,
-        { cores, ratio: outlook.ratio, grownCores, isBehindFailures },
+        { cores, ratio: outlook.levelRatio, grownCores, isBehindFailures },
         cost,
       ),
       roomyReplicas: roomyReplicas(service, cores, outlook, cost),
@@ -177,7 +177,7 @@ const isUnlimited = ({ window }: Observation): boolean => window !== undefined &
 interface Need {
   /** For the load to come by its model, cores. */
   readonly cores: number;
-  /** Load to come over that of the window. */
+  /** Load to come over that of now. */
   readonly ratio: number;
   /** For measured misses, cores of all containers; 0: none. */
   readonly grownCores: number;

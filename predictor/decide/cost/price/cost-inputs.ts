@@ -127,7 +127,11 @@ export interface LoadPoint {
 }
 
 /** Three points that have the mean, variance and first five moments of a normal ln(load) (Gauss and Hermite). */
-export function loadPoints({ mostRatio, ratio, sigma }: LoadOutlook): readonly LoadPoint[] {
+export function loadPoints({
+  mostRatio,
+  ratio,
+  sigma,
+}: Pick<LoadOutlook, "mostRatio" | "ratio" | "sigma">): readonly LoadPoint[] {
   const step = Math.sqrt(3) * sigma;
   return [
     { factor: ratio, weight: 2 / 3 },
