@@ -70,16 +70,6 @@ describe("policy auto with calibrated models", () => {
     expect(replicasOf(surge)).toBeGreaterThan(replicasOf(calm));
   });
 
-  it("takes nothing from any service in a surge: the window tells not what was asked for since", () => {
-    const idle = [FRONTEND, made("backend", { replicas: 8, requestsPerSecond: 10 })];
-    const outcomes = course(40, idle);
-    const before = outcomes.findIndex((each, at) => replicasOf(outcomes[at + 1] ?? each) < replicasOf(each));
-    expect(before).toBeGreaterThanOrEqual(0);
-    const set = chained(idle, START_MS + (before + 1) * WINDOW_MS);
-    const surge = decide(inputs(set, { state: outcomes[before]!.state, surgeRatio: 1.4 }));
-    expect(replicasOf(surge)).toBeGreaterThanOrEqual(replicasOf(outcomes[before]!));
-  });
-
   it("tells decisions on the same window for different surges apart by their hashes", () => {
     const { state } = last(course(4));
     const set = chained(SHOP, START_MS + 4 * WINDOW_MS);

@@ -1,6 +1,4 @@
 import type { PolicyOutcome } from "@tradewind/predictor/decide/inputs.ts";
-import type { ServiceToSize } from "@tradewind/predictor/decide/cost/price/cost-inputs.ts";
-import { tradeable } from "@tradewind/predictor/decide/cost/solve/waiting-pods.ts";
 import { describe, expect, it } from "vitest";
 import { chained, RESIZABLE } from "./modelled.ts";
 import { course, FRONTEND, last, made, replicasOf, wishOf } from "./decisions.ts";
@@ -132,42 +130,6 @@ describe("policy auto while pods wait for room on a node", () => {
     const quiet = [FRONTEND, made("backend", { replicas: 2, requestsPerSecond: 5 })];
     const outcomes = course(60, quiet, crowded);
     expect(replicasOf(last(outcomes))).toBeLessThan(4);
-  });
-});
-
-describe("pods that services give up for one that waits", () => {
-  const size = (replicas: number) => ({ replicas, cpuCores: 0.5, memoryBytes: 1e8 });
-  /** Three pods run; so many are asked for. */
-  const service = (name: string, asked: number, neededCores: number): ServiceToSize => ({
-    name,
-    requestsPerSecond: 50,
-    base: size(asked),
-    floor: size(1),
-    ceiling: size(9),
-    stepCpuCores: 0,
-    pods: { taken: 3, requestRatio: 1, sidecarCores: 0 },
-    demand: { cores: neededCores, neededCores, roomyReplicas: 9, isUnlimited: false },
-    measured: { meanSeconds: 0.01, tailSeconds: 0.05 },
-  });
-  /** Beside five of a full service that are asked for, of which two wait. */
-  const decided = (asked: number, neededCores: number, provenCores = 0): number[][] =>
-    tradeable(
-      [service("full", 5, provenCores), service("giving", asked, neededCores)],
-      new Map([["full", { scheduled: 3, waiting: 2 }]]),
-    ).map(({ ceiling, floor }) => [floor.replicas, ceiling.replicas]);
-
-  it("are not asked for again meanwhile, unless use proves them necessary: they go only after a time", () => {
-    expect(decided(2, 0.7)[1]).toEqual([1, 2]);
-    expect(decided(2, 1.4)[1]).toEqual([1, 3]);
-    expect(decided(3, 0.7)[1]).toEqual([1, 9]);
-  });
-
-  it("come to it before all else as far as its use proves them necessary, and others have more than they need", () => {
-    expect(decided(3, 0.7, 1.9)[0]).toEqual([4, 9]);
-    expect(decided(3, 0.7, 9)[0]).toEqual([5, 9]);
-    const kept = { ...service("giving", 3, 0.7), floor: size(3) };
-    const waiting = new Map([["full", { scheduled: 3, waiting: 2 }]]);
-    expect(tradeable([service("full", 5, 9), kept], waiting)[0]?.floor.replicas).toBe(1);
   });
 });
 

@@ -87,15 +87,11 @@ export function prepare(memory: CostMemory, window: CostWindow): Problem | Model
   };
 }
 
-/**
- * Nothing is taken from a service of whose load or replicas a part is not known, nor where a miss is not explained. Nor in a surge: the window
- * before it does not tell which pods that were asked for since have taken room.
- */
+/** Nothing is taken from a service of whose load or replicas a part is not known, nor where a miss is not explained. */
 const isUnsure =
-  ({ missing, platform: { surgeRatio } }: CostWindow, keptServices: ReadonlySet<string>) =>
+  ({ missing }: CostWindow, keptServices: ReadonlySet<string>) =>
   ({ observation: { service, window } }: ServiceNow): boolean =>
     missing !== undefined ||
-    surgeRatio !== undefined ||
     window?.replicasReady === undefined ||
     window.requestsPerSecond === undefined ||
     keptServices.has(service);

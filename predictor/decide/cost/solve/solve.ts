@@ -78,7 +78,7 @@ const withNodes = ({ cpuCores, ...limits }: TotalLimits, comingCores: number): T
 function traded(problem: Problem, waiting: WaitingPods): Solution {
   const sizing = problem.atCurrentLoad();
   const search = searchOf(problem, sizing);
-  const serving = tradeable(sizing.services, waiting);
+  const serving = sizing.services.map((service) => tradeable(service, waiting));
   const { cost } = search.within(serving, { ...limitsOf(problem), isTraded: true });
   return {
     cost,

@@ -3,7 +3,7 @@ import { SLACK } from "../price/cost-inputs.ts";
 import type { ServiceToSize, TotalLimits } from "../price/cost-inputs.ts";
 import type { NodeLeft } from "../../../nodes/node-room.ts";
 import { Totals } from "./limits.ts";
-import { NodeHeadroom, podCores, takesPodsOf } from "./node-headroom.ts";
+import { podCores, takesPodsOf } from "./node-headroom.ts";
 
 interface Waiting {
   /** Replicas that serve, or are to have CPU that another service gives up. */
@@ -69,35 +69,13 @@ export function isCpuShort(
 const mostLeftFor = (service: string, nodes: readonly NodeLeft[]): number =>
   nodes.reduce((most, node) => (takesPodsOf(node, service) ? Math.max(most, node.leftCores) : most), 0);
 
-/**
- * Services whose pods others may give up for their own, or the other way round. What its use proves necessary comes to one that waits before
- * all else, as far as others run more than they need. What another has given up it does not take back meanwhile: pods go only once they have
- * not been asked for over a time.
- */
-export function tradeable(services: readonly ServiceToSize[], waiting: WaitingPods): ServiceToSize[] {
-  const runningOf = ({ base, pods }: ServiceToSize): number => pods?.taken ?? base.replicas;
-  let sparePods = services.reduce(
-    (sum, each) => sum + (waiting.has(each.name) ? 0 : Math.max(0, runningOf(each) - each.floor.replicas)),
-    0,
-  );
-  return services.map((service) => {
-    const { base, ceiling, demand, floor, name } = service;
-    const [own, running] = [waiting.get(name), runningOf(service)];
-    const replicas = own?.scheduled ?? base.replicas;
-    const needed = Math.ceil((demand?.neededCores ?? 0) / Math.max(base.cpuCores, SLACK) - SLACK);
-    const provenPods = own === undefined ? 0 : Math.min(needed - replicas, own.waiting, sparePods);
-    sparePods -= Math.max(0, provenPods);
-    const isGivingUp = own === undefined && running > replicas;
-    // Otherwise no more than run: so nodes hold all floors together.
-    const least = provenPods > 0 ? replicas + provenPods : Math.min(floor.replicas, running);
-    const most = isGivingUp ? Math.max(replicas, needed) : ceiling.replicas;
-    return {
-      ...service,
-      base: { ...base, replicas },
-      floor: { ...floor, replicas: least },
-      ceiling: { ...ceiling, replicas: Math.min(ceiling.replicas, most) },
-    };
-  });
+/** A service whose pods others may give up for its own, or the other way round. */
+export function tradeable(service: ServiceToSize, waiting: WaitingPods): ServiceToSize {
+  const { base, floor, pods } = service;
+  const replicas = waiting.get(service.name)?.scheduled ?? base.replicas;
+  // No more than run: so nodes hold all floors together.
+  const least = Math.min(floor.replicas, pods?.taken ?? floor.replicas);
+  return { ...service, base: { ...base, replicas }, floor: { ...floor, replicas: least } };
 }
 
 /** The replicas that go on waiting after others have given up pods. */
@@ -130,8 +108,8 @@ export function lacksNodes(cost: ApplicationCost, limits: TotalLimits, canCome: 
 }
 
 /**
- * Adds the replicas that would be worth their price if nodes came, of services of which none waits yet. One that a node has CPU for beside
- * what is started now is not asked for: it would take what something of more worth is to have. Beyond what use proves necessary they are asked for one at a time:
+ * Adds the replicas that would be worth their price if nodes came, of services of which none waits yet. One that a node has CPU for now is
+ * not asked for: it would take what something of more worth is to have. Beyond what use proves necessary they are asked for one at a time:
  * pods of one service that wait first take the node that comes from all others, and what they are for may be over by then.
  * @param serving the cheapest sizes of what nodes hold
  */
@@ -141,17 +119,15 @@ export function withCalls(
   whole: ApplicationCost,
   { nodes = [] }: TotalLimits,
 ): WaitingPods {
-  const headroom = new NodeHeadroom(nodes, serving.services, (service) => serving.sizeOf(service), false);
   const calls = serving.services.flatMap(({ floor, name, pods, runningCores }, number) => {
-    const size = serving.sizeOf(number);
-    const { replicas } = size;
+    const { cpuCores, replicas } = serving.sizeOf(number);
     const added = Math.min(whole.sizeOf(number).replicas, Math.max(replicas + 1, floor.replicas)) - replicas;
     if (added <= 0 || pods === undefined || waiting.has(name)) return [];
     // A pod starts at the size of those that run: another one is given to it later.
-    const running = { ...size, cpuCores: runningCores ?? size.cpuCores };
-    return headroom.allows(number, running, { ...running, replicas: replicas + 1 })
-      ? []
-      : [[name, { scheduled: replicas, waiting: added }] as const];
+    const cores = podCores(pods, runningCores ?? cpuCores);
+    return cores > mostLeftFor(name, nodes) + SLACK
+      ? [[name, { scheduled: replicas, waiting: added }] as const]
+      : [];
   });
   return new Map([...waiting, ...calls]);
 }
