@@ -30,8 +30,10 @@ function cacheOf(hash) {
 function unpack(folder) {
   const whole = zstdDecompressSync(Buffer.from(getRawAsset("program")));
   const end = whole.indexOf(10);
-  /** @type {{ files: [name: string, length: number][], workspaces: string[] }} */
-  const { files, workspaces } = JSON.parse(whole.subarray(0, end).toString("utf8"));
+  const { files, workspaces } =
+    /** @type {{ files: [name: string, length: number][], workspaces: string[] }} */ (
+      JSON.parse(whole.subarray(0, end).toString("utf8"))
+    );
   let at = end + 1;
   for (const [name, length] of files) {
     const file = path.join(folder, name);
@@ -80,8 +82,9 @@ if (words.length === 1 && (words[0] === "--version" || words[0] === "-V")) {
     ...(isPlugin ? ["kubectl"] : []),
     ...words.slice(isScript ? 1 : 0),
   ];
-  /** @type {(url: string) => Promise<unknown>} */
-  const load = createRequire(path.join(root, STARTER))(`./${STARTER}`);
+  const load = /** @type {(url: string) => Promise<unknown>} */ (
+    createRequire(path.join(root, STARTER))(`./${STARTER}`)
+  );
   load(pathToFileURL(script).href).catch((/** @type {unknown} */ error) => {
     console.error("tradewind:", error);
     process.exitCode = 1;

@@ -69,7 +69,7 @@ function formula(version: string, source: string, archives: readonly Archive[]):
       `      sha256 "${sha256}"`,
       "    end",
     ]);
-    return [`  on_${os === "darwin" ? "macos" : "linux"} do`, ...urls, "  end", ""];
+    return [`  on_${os === "darwin" ? "macos" : "linux"} do`].concat(urls, "  end", "");
   });
   return [
     "class Tradewind < Formula",

@@ -88,6 +88,10 @@ function applicationOf(status: ApplicationStatus, clock: Clock): ServedApplicati
   };
 }
 
+/** For how long a predictor that cannot be reached has not answered; nothing of one that answers or never did. */
+const silenceOf = (isReachable: boolean, answeredMs: number | undefined, clock: Clock) =>
+  isReachable || answeredMs === undefined ? {} : { silentSeconds: (clock.monotonicMs() - answeredMs) / 1e3 };
+
 function headerOfOne(
   { answeredMs, madeMs, plan, problem, reachable, regret }: ApplicationStatus,
   clock: Clock,
@@ -99,8 +103,7 @@ function headerOfOne(
       reachable,
       ...(problem === undefined ? {} : { problem }),
       ...(madeMs === undefined ? {} : { lastPlanAgeSeconds: (clock.monotonicMs() - madeMs) / 1e3 }),
-      ...(!reachable &&
-        answeredMs !== undefined && { silentSeconds: (clock.monotonicMs() - answeredMs) / 1e3 }),
+      ...silenceOf(reachable, answeredMs, clock),
       ...(plan === undefined
         ? {}
         : {

@@ -50,7 +50,8 @@ export class OtherFleets {
       this.#clients.map(async ({ client, url }): Promise<Answer> => {
         try {
           const { applications } = await client.json({ path: "v1/fleet", query: { own: "1" } }, Fleet);
-          return { applications: applications.map((each) => ({ ...each, cluster: url })), unreachable: [] };
+          const named = applications.map((row) => Object.assign(row, { cluster: url }));
+          return { applications: named, unreachable: [] };
         } catch (error) {
           const problem = describeError(error).slice(0, 500);
           return { applications: [], unreachable: [{ cluster: url, problem }] };

@@ -99,13 +99,13 @@ export class ChangeQueue {
 
   /**
    * What the guard reads; undefined where every change goes by itself.
-   * @param kept what counts while the application's configuration is not known
+   * @param keptApproval what counts while the application's configuration is not known
    */
   contextOf(
     header: PlanHeader,
     { namespace, observed, service }: Wish,
     entryBefore: BookEntry | undefined,
-    kept?: ApprovalContext,
+    keptApproval?: ApprovalContext,
   ): ApprovalContext | undefined {
     const { application: name, plannedAtMs } = header;
     const configured = this.#application(namespace, name);
@@ -113,9 +113,10 @@ export class ChangeQueue {
     const ofService = this.list()
       .filter((each) => each.kind === "size")
       .filter((each) => bookKey(each.namespace, each.service) === key);
-    const isAsked = ofService.some((each) => each.asked !== undefined && isAtLeast(each, plannedAtMs));
-    const stated = configured === undefined ? kept && settingsOf(kept, entryBefore) : configured.approval;
-    const approval = isAsked ? (stated ?? NO_APPROVAL) : stated;
+    const stated =
+      configured === undefined ? keptApproval && settingsOf(keptApproval, entryBefore) : configured.approval;
+    const approval =
+      stated ?? (ofService.some((each) => isAtLeast(each, plannedAtMs)) ? NO_APPROVAL : undefined);
     const isAgain = entryBefore !== undefined && isOfPlan(entryBefore, header);
     const [samePlan, last] = isAgain ? [entryBefore.basis.approval, undefined] : [undefined, entryBefore];
     const inForce = last?.mode === "act" ? last.final : undefined;
@@ -134,15 +135,7 @@ export class ChangeQueue {
       },
       expiresMs: plannedAtMs + openMs,
       severityBefore: samePlan?.severityBefore ?? last?.severity ?? 0,
-      changes: ofService
-        .flatMap((each) => {
-          // One that the same plan carried out is carried out by it.
-          const carriedOut = each.state === "executed" && samePlan?.changes.find(({ id }) => id === each.id);
-          return (
-            carriedOut || (counts(each, plannedAtMs) || isAtLeast(each, plannedAtMs) ? openPart(each) : [])
-          );
-        })
-        .slice(0, 32),
+      changes: ofService.flatMap((each) => partOf(each, plannedAtMs, samePlan) ?? []).slice(0, 32),
     };
   }
 
@@ -422,6 +415,18 @@ const isOfAsked = (change: Change): boolean => change.kind === "size" && change.
 /** What was asked for and carried out is the least until it expires. */
 const isAtLeast = ({ asked, expiresMs, state }: SizeChange, nowMs: number): boolean =>
   asked !== undefined && expiresMs > nowMs && (state === "approved" || state === "executed");
+
+/** What the guard is to know of a change; nothing where it neither waits nor holds. */
+function partOf(
+  change: SizeChange,
+  plannedAtMs: number,
+  samePlan: ApprovalContext | undefined,
+): ApprovalContext["changes"][number] | undefined {
+  // One that the same plan carried out is carried out by it.
+  const carriedOut = change.state === "executed" && samePlan?.changes.find(({ id }) => id === change.id);
+  if (carriedOut) return carriedOut;
+  return counts(change, plannedAtMs) || isAtLeast(change, plannedAtMs) ? openPart(change) : undefined;
+}
 
 function openPart(change: SizeChange): ApprovalContext["changes"][number] {
   const { asked, expiresMs, from, id, notBeforeMs, resource, state, to } = change;

@@ -123,17 +123,17 @@ export class Courses {
     place: Place,
     { nowMs, percentile, periodMs }: { nowMs: number; percentile: number; periodMs: number },
   ): BudgetLeft | undefined {
-    let [requests, over, seconds, beforeMs] = [0, 0, 0, Number.NaN];
+    let [requests, overRequests, seconds, beforeMs] = [0, 0, 0, Number.NaN];
     for (const { atMs, overRatio, requestsPerSecond } of this.#points(place, nowMs - periodMs)) {
       const spacing = Math.min(MOST_SPACING_MS, atMs - beforeMs) / 1e3;
       beforeMs = atMs;
       if (overRatio === undefined || requestsPerSecond === undefined || Number.isNaN(spacing)) continue;
       requests += spacing * requestsPerSecond;
-      over += spacing * requestsPerSecond * overRatio;
+      overRequests += spacing * requestsPerSecond * overRatio;
       seconds += spacing;
     }
     if (requests === 0) return undefined;
-    return { budgetLeftRatio: 1 - over / requests / (1 - percentile), budgetSeconds: seconds };
+    return { budgetLeftRatio: 1 - overRequests / requests / (1 - percentile), budgetSeconds: seconds };
   }
 
   forget(place: Place): void {

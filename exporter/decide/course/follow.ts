@@ -17,7 +17,7 @@ const DEADLINE_MS = 2_000;
 /** What is read of a predictor's course: another release may say more. */
 const ReadCourse = z.object({
   ...Course.shape,
-  points: z.array(z.object(CoursePoint.shape)).max(10_000),
+  points: z.array(z.object(CoursePoint.omit({ policy: true }).shape)).max(10_000),
 });
 const ReadMeasured = z.object({ services: z.array(z.object(MeasuredService.shape)).max(10_000) });
 
@@ -49,7 +49,7 @@ export async function followCourse(
     const { services } = await ask("/v1/measured", ReadMeasured);
     const measured = new Map(services.map((each) => [each.service, each]));
     const now = servicePoints(look, measured);
-    const kept = points.map(({ policy: _, ...point }): KeptPoint => point);
+    const kept: KeptPoint[] = [...points];
     const last = kept.at(-1);
     if (last !== undefined) kept[kept.length - 1] = { ...last, ...summed([...now.values()]) };
     courses.add(place, kept, { deploys, services: now });
@@ -63,22 +63,23 @@ function servicePoints(
   measured: ReadonlyMap<string, Pick<MeasuredService, "cpuUsedRatio" | "requestsPerSecond">>,
 ): Map<string, KeptPoint> {
   return new Map(
-    [...recommendations].map((each) => {
-      const { cpuUsedRatio, requestsPerSecond } = measured.get(each.service) ?? {};
-      const cpuCores = timesReady(each, each.runningCpuCores);
+    [...recommendations].map((recommendation) => {
+      const { latencyBeforeSeconds, replicas, replicasReady, runningCpuCores, service } = recommendation;
+      const { cpuUsedRatio, requestsPerSecond } = measured.get(service) ?? {};
+      const cpuCores = timesReady(recommendation, runningCpuCores);
       return [
-        each.service,
+        service,
         {
           atMs: plannedAtMs,
-          ...(each.latencyBeforeSeconds !== undefined && { latencySeconds: each.latencyBeforeSeconds }),
+          ...(latencyBeforeSeconds !== undefined && { latencySeconds: latencyBeforeSeconds }),
           objectiveSeconds,
           ...(requestsPerSecond !== undefined && { requestsPerSecond }),
-          ...(each.replicasReady !== undefined && { replicas: each.replicasReady }),
-          recommendedReplicas: each.replicas,
+          ...(replicasReady !== undefined && { replicas: replicasReady }),
+          recommendedReplicas: replicas,
           ...(cpuCores !== undefined && { cpuCores }),
           ...(cpuCores !== undefined &&
             cpuUsedRatio !== undefined && { cpuUsedCores: cpuUsedRatio * cpuCores }),
-          ...runningCost(each, prices),
+          ...runningCost(recommendation, prices),
         },
       ];
     }),

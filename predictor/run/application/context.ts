@@ -88,7 +88,8 @@ function servicesOf({ application, plan, sketch, windowSet }: ContextParts): Con
       const { optional, priority = application.priority } =
         application.services.find((each) => each.name === name) ?? {};
       const own = { priority, ...(optional === true && { optional }) };
-      return { ...serviceOf(name, windows.get(name), wishes.get(name), unusual.get(name) ?? []), ...own };
+      const seen = serviceOf(name, windows.get(name), wishes.get(name), unusual.get(name) ?? []);
+      return Object.assign(seen, own);
     })
     .toSorted(
       (a, b) =>
@@ -117,26 +118,36 @@ function serviceOf(
   wish: Wish | undefined,
   unusual: Unusual,
 ): Omit<ContextService, "priority"> {
-  const [container] = window === undefined ? [] : mainContainers(window);
   const known = {
-    replicasReady: window?.replicasReady ?? wish?.observed.replicasReady,
-    replicasWanted: window?.replicasWanted ?? wish?.observed.replicasWanted,
-    cpuCores: container && allocatedCpuCores(container),
-    memoryBytes: container && allocatedMemoryBytes(container),
-    requestsPerSecond: window?.requestsPerSecond,
-    selfTimeP95Seconds: window?.ownLatency?.p95Seconds,
-    responseP95Seconds: window?.responseLatency?.p95Seconds,
-    errorRatio: window?.errorRatio,
-    nodes: window && nodesOf(window),
-    podsUnscheduled: window?.podsUnscheduled,
-    revision: window?.revision,
-    newestRevisionShare: window?.newestRevisionShare,
+    replicasReady: wish?.observed.replicasReady,
+    replicasWanted: wish?.observed.replicasWanted,
+    ...(window && measuredOf(window)),
     proposed: wish?.allocation,
     reason: wish?.reason,
     bounds: wish?.bounds,
   };
   const given = Object.fromEntries(Object.entries(known).filter(([, value]) => value !== undefined));
   return { service, ...given, unusual };
+}
+
+function measuredOf(window: Window) {
+  const [container] = mainContainers(window);
+  const { errorRatio, newestRevisionShare, ownLatency, podsUnscheduled, replicasReady, replicasWanted } =
+    window;
+  return {
+    ...(replicasReady !== undefined && { replicasReady }),
+    ...(replicasWanted !== undefined && { replicasWanted }),
+    cpuCores: container && allocatedCpuCores(container),
+    memoryBytes: container && allocatedMemoryBytes(container),
+    requestsPerSecond: window.requestsPerSecond,
+    selfTimeP95Seconds: ownLatency?.p95Seconds,
+    responseP95Seconds: window.responseLatency?.p95Seconds,
+    errorRatio,
+    nodes: nodesOf(window),
+    podsUnscheduled,
+    revision: window.revision,
+    newestRevisionShare,
+  };
 }
 
 function nodesOf(window: Window): ContextService["nodes"] {

@@ -137,7 +137,7 @@ describe("a hostile model", () => {
 
   it.each(all)("with $name gets $verdict", ({ answer, verdict }) => {
     const opinion = ModelOpinion.parse(checkAnswer(answer, context()));
-    if (verdict !== undefined) expect(opinion.verdicts[verdict]).toBeGreaterThanOrEqual(1);
+    expect(verdict === undefined ? 1 : opinion.verdicts[verdict]).toBeGreaterThanOrEqual(1);
     // Only what is true and what the models themselves expect is ever shown, and within one step.
     for (const each of opinion.causes) expect(each).toEqual({ service: "only", type: "C" });
     for (const each of opinion.counterfactuals) {
