@@ -74,7 +74,7 @@ export function scaledObjectYaml(each: SurveyedWorkload, target: TriggerTarget):
             scaleDown: {
               tolerance: "0",
               ...(autoscaler?.behavior?.["scaleDown"] === undefined
-                ? { stabilizationWindowSeconds: 60 }
+                ? { stabilizationWindowSeconds: 120 }
                 : rulesOf(autoscaler.behavior["scaleDown"])),
             },
           },

@@ -38,7 +38,7 @@ export const KUBERNETES_DEFAULT_BEHAVIOR: Behavior = {
   },
 };
 
-/** What docs/keda.md tells users to write for a scaler that answers with a number of replicas: up at once, down after 60 s. */
+/** What docs/keda.md tells users to write for a scaler that answers with a number of replicas: up at once, down after 120 s. */
 export const DOCUMENTED_BEHAVIOR: Behavior = {
   scaleUp: {
     ...KUBERNETES_DEFAULT_BEHAVIOR.scaleUp,
@@ -48,7 +48,7 @@ export const DOCUMENTED_BEHAVIOR: Behavior = {
     ],
     tolerance: 0,
   },
-  scaleDown: { ...KUBERNETES_DEFAULT_BEHAVIOR.scaleDown, stabilizationWindowSeconds: 60, tolerance: 0 },
+  scaleDown: { ...KUBERNETES_DEFAULT_BEHAVIOR.scaleDown, stabilizationWindowSeconds: 120, tolerance: 0 },
 };
 
 /** A change of the replica count that was carried out. */
