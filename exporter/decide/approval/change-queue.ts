@@ -107,18 +107,17 @@ export class ChangeQueue {
     entryBefore: BookEntry | undefined,
     keptApproval?: ApprovalContext,
   ): ApprovalContext | undefined {
-    const { application: name, plannedAtMs } = header;
-    const configured = this.#application(namespace, name);
+    const { plannedAtMs } = header;
+    const configured = this.#application(namespace, header.application);
     const key = bookKey(namespace, service);
     const ofService = this.list()
       .filter((each) => each.kind === "size")
       .filter((each) => bookKey(each.namespace, each.service) === key);
     const stated =
       configured === undefined ? keptApproval && settingsOf(keptApproval, entryBefore) : configured.approval;
-    const approval =
-      stated ?? (ofService.some((each) => isAtLeast(each, plannedAtMs)) ? NO_APPROVAL : undefined);
-    const isAgain = entryBefore !== undefined && isOfPlan(entryBefore, header);
-    const [samePlan, last] = isAgain ? [entryBefore.basis.approval, undefined] : [undefined, entryBefore];
+    const asked = ofService.find((each) => isAtLeast(each, plannedAtMs));
+    const approval = stated ?? (asked && NO_APPROVAL);
+    const { last, samePlan } = beforeOf(entryBefore, header);
     const inForce = last?.mode === "act" ? last.final : undefined;
     const running = runningOf(observed);
     const replicas = samePlan?.reference.replicas ?? inForce?.replicas ?? running.replicas;
@@ -415,6 +414,12 @@ const isOfAsked = (change: Change): boolean => change.kind === "size" && change.
 /** What was asked for and carried out is the least until it expires. */
 const isAtLeast = ({ asked, expiresMs, state }: SizeChange, nowMs: number): boolean =>
   asked !== undefined && expiresMs > nowMs && (state === "approved" || state === "executed");
+
+/** What a service was given by this very plan, or by the one before it. */
+function beforeOf(entryBefore: BookEntry | undefined, header: PlanHeader) {
+  const isAgain = entryBefore !== undefined && isOfPlan(entryBefore, header);
+  return isAgain ? { samePlan: entryBefore.basis.approval } : { last: entryBefore };
+}
 
 /** What the guard is to know of a change; nothing where it neither waits nor holds. */
 function partOf(

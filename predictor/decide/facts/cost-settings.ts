@@ -3,7 +3,7 @@ import { z } from "zod";
 /** What the decision by cost is set by; docs/decide.md lists them with the ablations that were made. */
 export const CostSettings = z.strictObject({
   /** What using up the error budget once is worth at first, over the price of the least sizes that carry the load; see `worthOf`. */
-  worth: z.number().positive().default(0.2),
+  worth: z.number().positive().default(0.25),
   /** Until it has been measured: time from a decision to pods that serve, seconds. */
   startSeconds: z.number().positive().default(75),
   /** For how long a decision stands before the platform undoes it, seconds: the stabilization window of an HPA. */
