@@ -82,11 +82,7 @@ export interface CheckedAnswer {
 }
 
 /** Checks an answer (ORACL sheet, 2.6). Never throws, whatever it holds: what is not true is dropped, with its verdict. */
-export const checkAnswer = (answer: string, context: AnswerContext): ModelOpinion =>
-  judgeAnswer(answer, context).opinion;
-
-/** The same with what to say of it to the model. */
-export function judgeAnswer(answer: string, context: AnswerContext): CheckedAnswer {
+export function checkAnswer(answer: string, context: AnswerContext): CheckedAnswer {
   const counts = new Map<Verdict, number>();
   const refusals: string[] = [];
   const say = (verdict: Verdict, about: string): void => {

@@ -3,7 +3,7 @@ import type { ModelOpinion } from "@tradewind/core/contract/explanation.ts";
 import type { ServiceSensitivity } from "@tradewind/core/contract/sensitivities.ts";
 import type { WhatIf } from "../../decide/cost/price/what-if.ts";
 import type { ModelConnection } from "../../answers/language-model/model.ts";
-import { changeLimits, judgeAnswer } from "../../answers/reason/check-answer.ts";
+import { changeLimits, checkAnswer } from "../../answers/reason/check-answer.ts";
 import type { AnswerContext, ChangeLimits, CheckedAnswer } from "../../answers/reason/check-answer.ts";
 import type { Reasoned } from "../../answers/reason/explain.ts";
 import { promptOf } from "../../answers/reason/prompt.ts";
@@ -61,13 +61,13 @@ export async function consult(
     builtIn: suspects[0],
     bounds,
   };
-  const first = { answer, prompt, checked: judgeAnswer(answer, context) };
+  const first = { answer, prompt, checked: checkAnswer(answer, context) };
   const objection = objectionTo(first.checked);
   if (objection === undefined) return consulted(first);
   const secondPrompt = { ...prompt, earlier: { answer, objection } };
   const answered = await reasoner.ask(secondPrompt);
   if (answered === undefined) return consulted(first);
-  const second = { answer: answered, prompt: secondPrompt, checked: judgeAnswer(answered, context) };
+  const second = { answer: answered, prompt: secondPrompt, checked: checkAnswer(answered, context) };
   return consulted(keptOf(second.checked) >= keptOf(first.checked) ? second : first);
 }
 

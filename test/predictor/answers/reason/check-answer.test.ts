@@ -13,6 +13,8 @@ import { chain, queueing, service } from "../../decide/priced.ts";
 import { hostileAnswers } from "./hostile-answers.ts";
 import { WRITTEN } from "./written-answers.ts";
 
+const opinionOf = (...asked: Parameters<typeof checkAnswer>): ModelOpinion => checkAnswer(...asked).opinion;
+
 const SKETCH: Sketch = {
   schema: SKETCH_SCHEMA,
   application: "shop",
@@ -64,7 +66,7 @@ const context = (extra: Partial<AnswerContext> = {}): AnswerContext => ({
 
 describe("an answer of a model", () => {
   it("is kept where every citation is true and the live models agree", () => {
-    const opinion = checkAnswer(renderTranscript(HONEST), context());
+    const opinion = opinionOf(renderTranscript(HONEST), context());
     expect(opinion).toMatchObject({
       words: "It is throttled.",
       causes: [{ service: "only", type: "C" }],
@@ -77,9 +79,9 @@ describe("an answer of a model", () => {
   it("loses everything with two false citations, and one fault with one", () => {
     const [fault] = HONEST.faults;
     const lie = { ...fault!, evidence: [{ signal: "throttledRatio", value: 0.9 }] };
-    const once = checkAnswer(renderTranscript({ ...HONEST, faults: [fault!, lie] }), context());
+    const once = opinionOf(renderTranscript({ ...HONEST, faults: [fault!, lie] }), context());
     expect(once.causes).toHaveLength(1);
-    const twice = checkAnswer(renderTranscript({ ...HONEST, faults: [fault!, lie, lie] }), context());
+    const twice = opinionOf(renderTranscript({ ...HONEST, faults: [fault!, lie, lie] }), context());
     expect(twice).toMatchObject({
       words: "",
       causes: [],
@@ -89,14 +91,14 @@ describe("an answer of a model", () => {
   });
 
   it("has no change kept without live models", () => {
-    const opinion = checkAnswer(renderTranscript(HONEST), context({ models: undefined }));
+    const opinion = opinionOf(renderTranscript(HONEST), context({ models: undefined }));
     expect(opinion).toMatchObject({ counterfactuals: [], verdicts: { "no-model": 1 } });
   });
 });
 
 describe("a right answer", () => {
   it.each(WRITTEN)("is read with cause and change where it is written $name", ({ answer }) => {
-    const { causes, counterfactuals } = ModelOpinion.parse(checkAnswer(answer, context()));
+    const { causes, counterfactuals } = ModelOpinion.parse(opinionOf(answer, context()));
     expect(causes).toEqual([{ service: "only", type: "C" }]);
     expect(counterfactuals).toMatchObject([{ service: "only", resource: "replicas", from: 2, to: 3 }]);
   });
@@ -110,17 +112,17 @@ describe("a right answer", () => {
     const size = { replicas: 2, cpuCores: 1, memoryBytes: 1e8 };
     const effect = { from: 1e8, to: 2e8, tailBeforeSeconds: 0.075, tailAfterSeconds: 0.05 };
     const known = { sizeOf: () => size, sized: () => effect };
-    expect(checkAnswer(answer, context({ models: known })).counterfactuals).toMatchObject([
+    expect(opinionOf(answer, context({ models: known })).counterfactuals).toMatchObject([
       { service: "only", resource: "memory", to: 2e8, outcome: "better" },
     ]);
     const blind = { sizeOf: () => size, sized: () => ({ ...effect, tailAfterSeconds: 0.075 }) };
-    expect(checkAnswer(answer, context({ models: blind })).verdicts).toMatchObject({ "no-model": 1 });
+    expect(opinionOf(answer, context({ models: blind })).verdicts).toMatchObject({ "no-model": 1 });
   });
 
   it("keeps what is whole where another list is missing or is no list", () => {
     const answer = renderTranscript(HONEST);
     const torn = answer.replace(/<Counterfactual>[^]*<\/Counterfactual>/, "");
-    expect(checkAnswer(torn, context())).toMatchObject({
+    expect(opinionOf(torn, context())).toMatchObject({
       causes: [{ service: "only" }],
       verdicts: { kept: 1, format: 1 },
     });
@@ -136,7 +138,7 @@ describe("a hostile model", () => {
   });
 
   it.each(all)("with $name gets $verdict", ({ answer, verdict }) => {
-    const opinion = ModelOpinion.parse(checkAnswer(answer, context()));
+    const opinion = ModelOpinion.parse(opinionOf(answer, context()));
     expect(verdict === undefined ? 1 : opinion.verdicts[verdict]).toBeGreaterThanOrEqual(1);
     // Only what is true and what the models themselves expect is ever shown, and within one step.
     for (const each of opinion.causes) expect(each).toEqual({ service: "only", type: "C" });
@@ -152,7 +154,7 @@ describe("a hostile model", () => {
       fc.property(fc.constantFrom(...all), fc.string(), ({ answer }, junk) => {
         const asked = models();
         const before = asked.tailSeconds;
-        checkAnswer(answer + junk, context({ models: asked }));
+        opinionOf(answer + junk, context({ models: asked }));
         expect(asked.tailSeconds).toBe(before);
         expect(asked.sizeOf("only")).toEqual(models().sizeOf("only"));
       }),
