@@ -319,8 +319,23 @@ const FIELDS: Readonly<Record<string, Pair>> = {
   "calendars.ceiling.soft": ofGuard(ceiling({}), ceiling({ soft: true })),
   "prices.cpuCoreHour": [() => sized({}), () => sized({ cpuCoreHour: 0.001 })],
   "prices.nodeClasses": [() => placed({}), () => placed({ nodeClasses: { old: 3 } })],
+  reasoner: [async () => asked(base({})), async () => asked(base({ reasoner: "act" }))],
   "prices.memoryGigabyteHour": [() => sized({}), () => sized({ memoryGigabyteHour: 10 })],
 };
+
+/** What becomes of one more replica that a language model asks for. */
+async function asked(application: Application): Promise<unknown> {
+  const queue = new ChangeQueue(
+    [],
+    async () => true,
+    () => application,
+  );
+  const expected = { by: "model", tailBeforeSeconds: 0.3, tailAfterSeconds: 0.15 };
+  const change = { id: "0123456789", service: "frontend", resource: "replicas" as const, from: 10, to: 11 };
+  const askedChanges = [{ ...change, asked: expected, isOfModel: true }];
+  await queue.takeAsked({ application: "hotel", namespace: "shop", plannedAtMs: NOON_MS, askedChanges });
+  return queue.list();
+}
 
 /** Which objects of a cluster a workload of another kind may be. */
 const foreign = (more: { apiVersion?: string }): unknown =>
@@ -366,8 +381,8 @@ describe("a field of the configuration of an application", () => {
     expect(Object.keys(FIELDS).toSorted()).toEqual([...leaves(schema, "")].toSorted());
   });
 
-  it.each(Object.entries(FIELDS))("%s changes a decision", (_path, [before, after]) => {
-    expect(after()).not.toEqual(before());
-    expect(before()).toEqual(before());
+  it.each(Object.entries(FIELDS))("%s changes a decision", async (_path, [before, after]) => {
+    expect(await after()).not.toEqual(await before());
+    expect(await before()).toEqual(await before());
   });
 });
