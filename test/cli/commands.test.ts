@@ -128,7 +128,7 @@ describe("beside a running predictor and scaler", () => {
     [["what-if", "--service", "geo", "--replicas", "0"], 2, "replicas"],
     [["what-if", "--load", "0"], 2, "load"],
     [["what-if", "--service", "none", "--replicas", "2"], 1, "'none'"],
-    [["report", "--from", "1h", "--to", "2h"], 1, "`from` before `to`"],
+    [["report", "--from", "1h", "--to", "2h"], 2, "`from` before `to`"],
     [["report", "--from", "2d", "--to", "1d"], 1, "no window of that time is stored"],
   ])("%s ends with %i and says why", async (args, code, words) => {
     const result = await tradewind(...args, ...from.predictor());
