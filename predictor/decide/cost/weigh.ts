@@ -8,6 +8,7 @@ import type { Problem } from "./prepare/prepare.ts";
 import type { ApplicationCost } from "./price/application-cost.ts";
 import type { ServiceToSize } from "./price/cost-inputs.ts";
 import { LARGE } from "./solve/descend-together.ts";
+import { OUTSIDE_SHARE } from "./solve/useless-growth.ts";
 
 type ReasonOf<Code extends Reason["code"]> = Extract<Reason, { code: Code }>;
 
@@ -56,9 +57,6 @@ export function weighed(
     },
   ];
 }
-
-/** Of the time over the objective, which a replica that helps takes off at least. */
-const OUTSIDE_SHARE = 0.1;
 
 /** Why a miss stays: the models do not explain it, or no replica more would end it. Nothing where the decision adds something. */
 export function whyMissStays({ unexplained, window }: Problem, cost: ApplicationCost): readonly Reason[] {

@@ -180,6 +180,11 @@ export class ApplicationCost {
     return this.routes.reduce((sum, { share }, route) => sum + share * this.overOf(route), 0);
   }
 
+  /** Expected loss of the requests of all routes, each times its worth over its error budget. */
+  expectedLoss(): number {
+    return this.routes.reduce((sum, _, route) => sum + this.missOf(route), 0);
+  }
+
   /** Standard deviation of ln(own tail) of a service at its size. */
   ownSigmaOf(service: number): number {
     return this.ownSigma[service] ?? 0;

@@ -8,6 +8,7 @@ import { OwnTails } from "../price/own-tails.ts";
 import { cheapest } from "./cheapest.ts";
 import { LARGE } from "./descend-together.ts";
 import { meetProvenNeed } from "./proven-need.ts";
+import { takeBackUseless } from "./useless-growth.ts";
 import {
   isCpuShort,
   lacksNodes,
@@ -112,7 +113,9 @@ function searchOf({ routes }: Problem, { options, services: planned }: Sizing): 
   return {
     atBase,
     within: (services, limits) => {
-      const cost = cheapest(atBase(services), services.map(roomySize), limits, MOST_STEPS);
+      const make = atBase(services);
+      const cost = cheapest(make, services.map(roomySize), limits, MOST_STEPS);
+      takeBackUseless(cost, make());
       return { cost, isEnough: meetProvenNeed(cost, limits) };
     },
   };
