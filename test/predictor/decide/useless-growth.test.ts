@@ -8,7 +8,7 @@ import { chain, queueing, service, size } from "./priced.ts";
 function left(services: readonly ServiceToSize[], found: readonly Size[]): Size[] {
   const cost = chain(services);
   for (const [number, each] of found.entries()) cost.set(number, each);
-  takeBackUseless(cost, chain(services));
+  takeBackUseless(cost, () => chain(services));
   return services.map((_, number) => cost.sizeOf(number));
 }
 

@@ -115,7 +115,7 @@ function searchOf({ routes }: Problem, { options, services: planned }: Sizing): 
     within: (services, limits) => {
       const make = atBase(services);
       const cost = cheapest(make, services.map(roomySize), limits, MOST_STEPS);
-      takeBackUseless(cost, make());
+      takeBackUseless(cost, make);
       return { cost, isEnough: meetProvenNeed(cost, limits) };
     },
   };
