@@ -49,6 +49,15 @@ export type ApplicationList = z.infer<typeof ApplicationList>;
 export const applicationKey = ({ name, namespace }: { namespace: string; name: string }): string =>
   `${namespace}/${name}`;
 
+/** An application as what belongs to it names it. */
+export interface ApplicationRef {
+  readonly namespace: string;
+  readonly application: string;
+}
+
+export const applicationRefKey = ({ application: name, namespace }: ApplicationRef): string =>
+  applicationKey({ name, namespace });
+
 /** Applications that a refusal names. */
 const MOST_NAMES = 8;
 

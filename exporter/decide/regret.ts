@@ -1,6 +1,7 @@
 import { Counter, Gauge } from "prom-client";
 import type { Registry } from "prom-client";
-import { applicationKey } from "@tradewind/core/contract/application-list.ts";
+import { applicationRefKey } from "@tradewind/core/contract/application-list.ts";
+import type { ApplicationRef } from "@tradewind/core/contract/application-list.ts";
 import type { ApplicationMode } from "@tradewind/core/contract/plan.ts";
 import { APPLICATION_MODES } from "@tradewind/core/contract/plan.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
@@ -118,7 +119,7 @@ export class Regret {
   look(look: Look): void {
     const { isMissed, mode, plannedAtMs, prices, recommendations } = look;
     const labels = labelsOf(look);
-    const key = keyOf(look);
+    const key = applicationRefKey(look);
     if (look.isOnly && !this.lastMs.has(key)) this.forgetAll();
     const bill = billOf(recommendations, prices);
     for (const each of APPLICATION_MODES) this.mode.set({ ...labels, mode: each }, Number(each === mode));
@@ -143,8 +144,8 @@ export class Regret {
   }
 
   /** What was counted since the application came into a mode other than act. */
-  report(of: Place): RegretReport | undefined {
-    return this.sums.get(keyOf(of));
+  report(of: ApplicationRef): RegretReport | undefined {
+    return this.sums.get(applicationRefKey(of));
   }
 
   /** The time that a plan speaks of, from the plan before it. */
@@ -155,10 +156,10 @@ export class Regret {
   }
 
   /** An application of several that is gone: its series go too. */
-  forget(place: Place): void {
+  forget(place: ApplicationRef): void {
     const labels = labelsOf(place);
-    this.lastMs.delete(keyOf(place));
-    this.sums.delete(keyOf(place));
+    this.lastMs.delete(applicationRefKey(place));
+    this.sums.delete(applicationRefKey(place));
     for (const mode of APPLICATION_MODES) this.mode.remove({ ...labels, mode });
     for (const direction of ["saved", "added"]) this.cost.remove({ ...labels, direction });
     this.missed.remove(labels);
@@ -171,7 +172,7 @@ export class Regret {
   }
 }
 
-type Place = Pick<Look, "application" | "namespace">;
-
-const labelsOf = ({ application, namespace }: Place): Record<string, string> => ({ namespace, application });
-const keyOf = ({ application, namespace }: Place): string => applicationKey({ name: application, namespace });
+const labelsOf = ({ application, namespace }: ApplicationRef): Record<string, string> => ({
+  namespace,
+  application,
+});

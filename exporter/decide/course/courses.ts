@@ -1,14 +1,9 @@
-import { applicationKey } from "@tradewind/core/contract/application-list.ts";
+import { applicationRefKey } from "@tradewind/core/contract/application-list.ts";
+import type { ApplicationRef } from "@tradewind/core/contract/application-list.ts";
 import { COURSE_SCHEMA } from "@tradewind/core/contract/measured.ts";
 import type { Deploy, KeptCourse, KeptPoint } from "@tradewind/core/contract/measured.ts";
 import { Tiers } from "./tiers.ts";
 import type { Merge, TierLayout } from "./tiers.ts";
-
-/** Names an application. */
-export interface Place {
-  readonly namespace: string;
-  readonly application: string;
-}
 
 /** Columns after the time, and how several windows become one. */
 const COLUMNS = {
@@ -37,22 +32,12 @@ const LAYOUT: TierLayout = {
 };
 /** 68 MB at most; those that come later have no course until others go. */
 const MOST_COURSES = 2_000;
-/** A window stands for the time since the one before, and for no more than this. ms */
-const MOST_SPACING_MS = 600_000;
-const SPARK_POINTS = 60;
-const SPARK_STEP_MS = 60_000;
 
 interface ApplicationCourse {
-  readonly place: Place;
+  readonly place: ApplicationRef;
   readonly own: Tiers;
   readonly services: Map<string, Tiers>;
   deploys: readonly Deploy[];
-}
-
-/** What is left of an error budget. */
-export interface BudgetLeft {
-  readonly budgetLeftRatio: number;
-  readonly budgetSeconds: number;
 }
 
 /** The last day of every application and service, kept here so that it outlives the predictor. */
@@ -61,11 +46,11 @@ export class Courses {
 
   /** @param services points of one time, by name */
   add(
-    place: Place,
+    place: ApplicationRef,
     points: readonly KeptPoint[],
     { deploys, services }: { deploys: readonly Deploy[]; services: ReadonlyMap<string, KeptPoint> },
   ): void {
-    const course = this.#courses.get(keyOf(place)) ?? this.#open(place);
+    const course = this.#courses.get(applicationRefKey(place)) ?? this.#open(place);
     if (course === undefined) return;
     for (const point of points) course.own.add(rowOf(point));
     course.deploys = deploys;
@@ -79,21 +64,21 @@ export class Courses {
   }
 
   /** Those that have a course. */
-  places(): Place[] {
+  places(): ApplicationRef[] {
     return [...this.#courses.values()].map(({ place }) => place);
   }
 
   /** End of the newest window that is kept; 0 before the first. ms */
-  lastMs(place: Place): number {
-    return this.#courses.get(keyOf(place))?.own.lastMs ?? 0;
+  lastMs(place: ApplicationRef): number {
+    return this.#courses.get(applicationRefKey(place))?.own.lastMs ?? 0;
   }
 
   /** Undefined where none is kept. @param sinceMs only points after it */
   course(
-    place: Place,
+    place: ApplicationRef,
     { service, sinceMs }: { service?: string | undefined; sinceMs?: number | undefined },
   ): KeptCourse | undefined {
-    const course = this.#courses.get(keyOf(place));
+    const course = this.#courses.get(applicationRefKey(place));
     const tiers = service === undefined ? course?.own : course?.services.get(service);
     if (course === undefined || tiers === undefined) return undefined;
     return {
@@ -106,48 +91,19 @@ export class Courses {
     };
   }
 
-  /** Latency over the objective, one number for each minute of the last hour, the highest in it; null where nothing was measured. */
-  spark(place: Place, nowMs: number): (number | null)[] {
-    const fromMs = nowMs - SPARK_POINTS * SPARK_STEP_MS;
-    const spark = Array.from({ length: SPARK_POINTS }, (): number | null => null);
-    for (const { atMs, latencySeconds, objectiveSeconds } of this.#points(place, fromMs)) {
-      if (latencySeconds === undefined || objectiveSeconds === undefined) continue;
-      const minute = Math.min(SPARK_POINTS - 1, Math.floor((atMs - fromMs) / SPARK_STEP_MS));
-      spark[minute] = Math.max(spark[minute] ?? 0, latencySeconds / objectiveSeconds);
-    }
-    return spark;
+  /** All windows of an application as a whole, oldest first. */
+  points(place: ApplicationRef): KeptPoint[] {
+    return this.course(place, {})?.points ?? [];
   }
 
-  /** Undefined without requests. @param percentile of the objective @param periodMs over which requests are counted */
-  budgetLeft(
-    place: Place,
-    { nowMs, percentile, periodMs }: { nowMs: number; percentile: number; periodMs: number },
-  ): BudgetLeft | undefined {
-    let [requests, overRequests, seconds, beforeMs] = [0, 0, 0, Number.NaN];
-    for (const { atMs, overRatio, requestsPerSecond } of this.#points(place, nowMs - periodMs)) {
-      const spacing = Math.min(MOST_SPACING_MS, atMs - beforeMs) / 1e3;
-      beforeMs = atMs;
-      if (overRatio === undefined || requestsPerSecond === undefined || Number.isNaN(spacing)) continue;
-      requests += spacing * requestsPerSecond;
-      overRequests += spacing * requestsPerSecond * overRatio;
-      seconds += spacing;
-    }
-    if (requests === 0) return undefined;
-    return { budgetLeftRatio: 1 - overRequests / requests / (1 - percentile), budgetSeconds: seconds };
+  forget(place: ApplicationRef): void {
+    this.#courses.delete(applicationRefKey(place));
   }
 
-  forget(place: Place): void {
-    this.#courses.delete(keyOf(place));
-  }
-
-  #points(place: Place, sinceMs: number): KeptPoint[] {
-    return this.course(place, { sinceMs })?.points ?? [];
-  }
-
-  #open(place: Place): ApplicationCourse | undefined {
+  #open(place: ApplicationRef): ApplicationCourse | undefined {
     if (this.#isFull()) return undefined;
     const course = { place, own: new Tiers(LAYOUT), services: new Map<string, Tiers>(), deploys: [] };
-    this.#courses.set(keyOf(place), course);
+    this.#courses.set(applicationRefKey(place), course);
     return course;
   }
 
@@ -157,8 +113,6 @@ export class Courses {
     return count >= MOST_COURSES;
   }
 }
-
-const keyOf = ({ application: name, namespace }: Place): string => applicationKey({ name, namespace });
 
 const rowOf = (point: KeptPoint): number[] => [point.atMs, ...NAMES.map((name) => point[name] ?? Number.NaN)];
 

@@ -10,6 +10,7 @@ import type {
 import { lastChange } from "@tradewind/core/contract/sentences.ts";
 import { severityOf } from "@tradewind/core/contract/standing.ts";
 import type { Courses } from "./courses.ts";
+import { budgetLeftOf, sparkOf } from "./points.ts";
 
 /** Of the overrides that a row names. */
 const MOST_OVERRIDES = 20;
@@ -63,13 +64,14 @@ function rowOf(
 ): FleetRow {
   const place = { namespace, application: name };
   const { mode, objective, problem, standing } = head;
-  const { costPerHour, recommendedCostPerHour } = courses.course(place, {})?.points.at(-1) ?? {};
+  const points = courses.points(place);
+  const { costPerHour, recommendedCostPerHour } = points.at(-1) ?? {};
   const sloRatio = severityOf(head);
   const ready = services.flatMap(({ replicasReady }) => replicasReady ?? []);
   const overridesInForce = services.flatMap(({ override }) => override ?? []);
   const budget =
     objective &&
-    courses.budgetLeft(place, {
+    budgetLeftOf(points, {
       nowMs,
       percentile: objective.percentile,
       periodMs: periodMs(namespace, name),
@@ -83,7 +85,7 @@ function rowOf(
     ...(objective && { objective }),
     ...(sloRatio !== undefined && { sloRatio }),
     ...(standing !== undefined && { standing }),
-    course: courses.spark(place, nowMs),
+    course: sparkOf(points, nowMs),
     ...budget,
     services: services.length,
     ...(ready.length > 0 && { replicasReady: sum(ready) }),

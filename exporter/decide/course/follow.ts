@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { ApplicationRef } from "@tradewind/core/contract/application-list.ts";
 import { Course, CoursePoint, MeasuredService } from "@tradewind/core/contract/measured.ts";
 import type { KeptPoint } from "@tradewind/core/contract/measured.ts";
 import { costPerHour } from "@tradewind/core/contract/prices.ts";
@@ -9,7 +10,7 @@ import { readJsonWith } from "@tradewind/core/values/config.ts";
 import { describeError, TradewindError } from "@tradewind/core/values/errors.ts";
 import type { PlanFetcher } from "../../plans/plan-fetcher.ts";
 import type { Look } from "../regret.ts";
-import type { Courses, Place } from "./courses.ts";
+import type { Courses } from "./courses.ts";
 
 /** A predictor that gives its plan gives this at once. ms */
 const DEADLINE_MS = 2_000;
@@ -37,7 +38,7 @@ export async function followCourse(
   look: CourseLook,
   { courses, fetcher, log }: { courses: Courses; fetcher: PlanFetcher; log: Logger },
 ): Promise<void> {
-  const place: Place = { namespace: look.namespace, application: look.application };
+  const place: ApplicationRef = { namespace: look.namespace, application: look.application };
   const key = `${place.namespace}/${place.application}`;
   try {
     const ask = async <Answer>(path: string, schema: z.ZodType<Answer>, query = {}): Promise<Answer> => {
@@ -45,8 +46,10 @@ export async function followCourse(
       if (status !== 200) throw new TradewindError("no-answer", `${path} answered ${status}`);
       return readJsonWith(schema, body.toString("utf8"), `${path} of ${fetcher.address}`);
     };
-    const { deploys, points } = await ask("/v1/course", ReadCourse, { since: String(courses.lastMs(place)) });
-    const { services } = await ask("/v1/measured", ReadMeasured);
+    const [{ deploys, points }, { services }] = await Promise.all([
+      ask("/v1/course", ReadCourse, { since: String(courses.lastMs(place)) }),
+      ask("/v1/measured", ReadMeasured),
+    ]);
     const measured = new Map(services.map((each) => [each.service, each]));
     const now = servicePoints(look, measured);
     const kept: KeptPoint[] = [...points];

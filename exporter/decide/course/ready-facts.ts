@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { ApplicationRef } from "@tradewind/core/contract/application-list.ts";
 import { ServiceAccuracy } from "@tradewind/core/contract/accuracy.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { AuditEvent } from "@tradewind/core/contract/audit.ts";
@@ -6,16 +7,17 @@ import type { RecommendationList } from "@tradewind/core/contract/recommendation
 import { readJsonWith } from "@tradewind/core/values/config.ts";
 import type { Question, Reply } from "../../plans/plan-client.ts";
 import type { ApplicationStatus } from "../../plans/plan-sources.ts";
-import type { Courses, Place } from "./courses.ts";
+import type { Courses } from "./courses.ts";
 import { applicationsOf } from "./fleet.ts";
+import { budgetLeftOf } from "./points.ts";
 import type { ReadyFacts } from "./ready.ts";
 
 export interface ReadySources {
   readonly list: () => RecommendationList;
   readonly statuses: () => readonly ApplicationStatus[];
   readonly events: () => AuditEvent[];
-  readonly courses: Pick<Courses, "budgetLeft">;
-  readonly configured: (place: Place) => Application | undefined;
+  readonly courses: Pick<Courses, "points">;
+  readonly configured: (place: ApplicationRef) => Application | undefined;
   readonly ask: (
     place: { readonly namespace: string; readonly name: string },
     question: Question,
@@ -30,11 +32,11 @@ const ReadAccuracy = z.object({ services: z.array(z.object(ServiceAccuracy.shape
 
 /** Gathers what readiness is judged by. Never rejects: a predictor that does not answer leaves its errors unknown. */
 export async function readyFacts(
-  place: Place,
+  place: ApplicationRef,
   sources: ReadySources,
 ): Promise<Omit<ReadyFacts, "neededSeconds">> {
   const { configured, courses, events, list, nowMs, statuses } = sources;
-  const isOwn = ({ application, namespace }: Place): boolean =>
+  const isOwn = ({ application, namespace }: ApplicationRef): boolean =>
     application === place.application && namespace === place.namespace;
   const recommended = list();
   const head =
@@ -51,7 +53,7 @@ export async function readyFacts(
     budget:
       percentile === undefined
         ? undefined
-        : courses.budgetLeft(place, { nowMs: now, percentile, periodMs: DAY_MS }),
+        : budgetLeftOf(courses.points(place), { nowMs: now, percentile, periodMs: DAY_MS }),
     accuracy: await accuracyOf(place, sources),
     isComplete: plan?.complete !== false,
     missing: plan?.missing ?? [],
@@ -61,13 +63,13 @@ export async function readyFacts(
 }
 
 async function accuracyOf(
-  { application: name, namespace }: Place,
+  { application: name, namespace }: ApplicationRef,
   { ask }: ReadySources,
 ): Promise<ServiceAccuracy[] | undefined> {
   try {
     const { body, status } = await ask({ namespace, name }, { path: "/v1/accuracy", query: {} });
     if (status !== 200) return undefined;
-    return readJsonWith(ReadAccuracy, body.toString("utf8"), "accuracy").services;
+    return readJsonWith(ReadAccuracy, body.toString("utf8"), "accuracy").services ?? [];
   } catch {
     return undefined;
   }

@@ -1,3 +1,4 @@
+import type { ApplicationRef } from "@tradewind/core/contract/application-list.ts";
 import type { ServiceAccuracy } from "@tradewind/core/contract/accuracy.ts";
 import type { AuditEvent } from "@tradewind/core/contract/audit.ts";
 import { READY_SCHEMA } from "@tradewind/core/contract/ready.ts";
@@ -5,11 +6,11 @@ import type { Readiness, ReadyCheck } from "@tradewind/core/contract/ready.ts";
 import type { ServedApplication, ServedRecommendation } from "@tradewind/core/contract/recommendation.ts";
 import { SIZES } from "@tradewind/core/contract/recommendation.ts";
 import { percent } from "@tradewind/core/values/amounts.ts";
-import type { BudgetLeft, Place } from "./courses.ts";
+import type { BudgetLeft } from "./points.ts";
 
 /** What is known of an application that only looks on. */
 export interface ReadyFacts {
-  readonly place: Place;
+  readonly place: ApplicationRef;
   readonly nowMs: number;
   readonly head: Pick<ServedApplication, "mode" | "objective" | "policy" | "problem" | "unmapped">;
   readonly services: readonly ServedRecommendation[];
@@ -101,8 +102,8 @@ const telemetry: Check = ({ head: { unmapped = [] }, isComplete, missing, servic
   };
 };
 
-const model: Check = ({ accuracy = [], services }) => {
-  const compared = accuracy.filter(({ windows }) => windows >= LEAST_WINDOWS);
+const model: Check = ({ accuracy, services }) => {
+  const compared = (accuracy ?? []).filter(({ windows }) => windows >= LEAST_WINDOWS);
   const badlyKnown = compared.filter(
     ({ error, isHeldNear, modelError, ruleError }) =>
       error > MOST_ERROR || (isHeldNear && modelError > MOST_RULE_RATIO * ruleError),
@@ -117,11 +118,13 @@ const model: Check = ({ accuracy = [], services }) => {
   const worst = Math.max(0, ...compared.map(({ error }) => error));
   const isMet = compared.length > 0 && badlyKnown.length === 0;
   const text =
-    compared.length === 0
-      ? `the self time of no service was compared over ${LEAST_WINDOWS} windows yet; it comes by itself`
-      : isMet
-        ? `self times of ${compared.length} services are known within ${percent(Math.expm1(worst))}`
-        : `self times of ${badlyKnown.length} of ${compared.length} services are not known well; ${names.join("; ")}`;
+    accuracy === undefined
+      ? "the predictor does not say how far its models are off; see whether it runs, by tradewind doctor"
+      : compared.length === 0
+        ? `the self time of no service was compared over ${LEAST_WINDOWS} windows yet; it comes by itself`
+        : isMet
+          ? `self times of ${compared.length} services are known within ${percent(Math.expm1(worst))}`
+          : `self times of ${badlyKnown.length} of ${compared.length} services are not known well; ${names.join("; ")}`;
   return {
     code: "model",
     isMet,
@@ -201,9 +204,11 @@ const maximum: Check = ({ bounded, services }) => {
       .join(", ");
   const text = isMet
     ? `each of ${services.length} services has a maximum of its own`
-    : without.length > 0
-      ? `${without.length} services have no maximum of their own; write services with maxReplicas: ${names(without)}`
-      : `${full.length} services are at their maximum; raise maxReplicas: ${names(full)}`;
+    : bounded === undefined
+      ? "the scaler does not know the Application, and so no maximum; see tradewind doctor"
+      : without.length > 0
+        ? `${without.length} services have no maximum of their own; write services with maxReplicas: ${names(without)}`
+        : `${full.length} services are at their maximum; raise maxReplicas: ${names(full)}`;
   return {
     code: "maximum",
     isMet,

@@ -1,18 +1,18 @@
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
+import type { ApplicationRef } from "@tradewind/core/contract/application-list.ts";
 import { askForOne } from "@tradewind/core/contract/application-list.ts";
 import { ObjectName } from "@tradewind/core/contract/quantity.ts";
 import { readiness } from "../../decide/course/ready.ts";
 import type { ReadyFacts } from "../../decide/course/ready.ts";
-import type { Place } from "../../decide/course/courses.ts";
 import { problem } from "./problem.ts";
 import { BY_NAMESPACE, visible } from "./visible.ts";
 
 /** What is known of applications. */
 export interface ReadyPort {
   /** Those that decisions are in force for. */
-  readonly places: () => readonly Place[];
-  readonly facts: (place: Place) => Promise<Omit<ReadyFacts, "neededSeconds">>;
+  readonly places: () => readonly ApplicationRef[];
+  readonly facts: (place: ApplicationRef) => Promise<Omit<ReadyFacts, "neededSeconds">>;
 }
 
 const Asked = z.object({

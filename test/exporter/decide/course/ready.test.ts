@@ -125,6 +125,15 @@ describe("an application that only looks on", () => {
     expect(verdictText(said)).toMatch(/^not yet, because /);
   });
 
+  it.each<[string, Partial<ReadyFacts>, RegExp]>([
+    ["the predictor gives no errors", { accuracy: undefined }, /does not say how far its models are off/],
+    ["no model was compared yet", { accuracy: [] }, /it comes by itself/],
+    ["the configuration is not known", { bounded: undefined }, /does not know the Application/],
+  ])("says so where %s", (_, facts, words) => {
+    const [open] = readiness({ ...SAFE, ...facts }).checks.filter(({ isMet }) => !isMet);
+    expect(open!.text).toMatch(words);
+  });
+
   it("is ready in spite of misses that more replicas would end, which is what act is for", () => {
     const budget = { budgetLeftRatio: -2, budgetSeconds: 80_000 };
     expect(readiness({ ...SAFE, budget, services: [{ ...SEARCH, replicas: 4 }] }).isSafe).toBe(true);

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Courses } from "@tradewind/exporter/decide/course/courses.ts";
+import { budgetLeftOf } from "@tradewind/exporter/decide/course/points.ts";
 import { Tiers } from "@tradewind/exporter/decide/course/tiers.ts";
 
 const LAYOUT = {
@@ -69,12 +70,18 @@ describe("the last day of an application", () => {
     [0.05, 0],
     [0.2, -3],
   ])("with %f of the requests over an objective for 95 %% has %f of its budget left", (over, left) => {
-    const budget = day(over).budgetLeft(place, { nowMs: endMs, percentile: 0.95, periodMs: 86_400_000 });
+    const budget = budgetLeftOf(day(over).points(place), {
+      nowMs: endMs,
+      percentile: 0.95,
+      periodMs: 86_400_000,
+    });
     expect(budget!.budgetLeftRatio).toBeCloseTo(left, 9);
     expect(budget!.budgetSeconds).toBeGreaterThan(80_000);
   });
 
   it("has no budget to speak of without requests", () => {
-    expect(new Courses().budgetLeft(place, { nowMs: endMs, percentile: 0.95, periodMs: 1 })).toBeUndefined();
+    expect(
+      budgetLeftOf(new Courses().points(place), { nowMs: endMs, percentile: 0.95, periodMs: 1 }),
+    ).toBeUndefined();
   });
 });
