@@ -136,6 +136,7 @@ interface Deciding {
   readonly plans: PlanSources;
   readonly shelf: StudentShelf;
   readonly courses: Courses;
+  readonly settings: SettingsLog;
   /** Of the plans of each application, with the mode that they are handled in. */
   readonly statuses: () => readonly ApplicationStatus[];
   /** When the newest plan of each application was made, by its own clock and on our monotonic one. Known before its changes are. */
@@ -182,18 +183,17 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
   });
   undo.defer(() => scaler.stop());
   const deciding = await prepareDecisions(setting, scaler);
-  const { application, journal, overrides, plans, recommender, statuses } = deciding;
+  const { application, journal, overrides, plans, recommender, settings, statuses } = deciding;
   const restored = await recommender.restore();
   await overrides.restore();
   const annotations = new AnnotatedOverrides(overrides, log);
-  const settings = new SettingsLog();
   const looking = setInterval(() => {
     void overrides.look();
     const now = { nowMs: clock.nowMs(), monotonicMs: clock.monotonicMs() };
     for (const place of applicationsIn(recommender.book)) {
       const { editor, override } = application.annotated(place.namespace, place.application);
-      const own = application.find(place.namespace, place.application);
-      const changed = own === undefined ? [] : settings.look(own, editor, clock.nowMs());
+      const configured = application.find(place.namespace, place.application);
+      const changed = configured === undefined ? [] : settings.look(configured, editor, clock.nowMs());
       if (changed.length > 0) void journal.append(changed);
       void annotations.take(place, override, now);
     }
@@ -313,6 +313,7 @@ async function prepareDecisions(setting: Setting, scaler: ScalerThread): Promise
   );
   const regret = new Regret(metrics.registry);
   const courses = new Courses();
+  const settings = new SettingsLog();
   const shelf = new StudentShelf(state, log);
   await shelf.restore();
   const ownOf = ({ application: name, namespace }: FetchedPlan["header"]): Application | undefined =>
@@ -345,8 +346,7 @@ async function prepareDecisions(setting: Setting, scaler: ScalerThread): Promise
       log.info({ name, namespace }, "the application is not planned any more; nothing is served of it");
       planTimes.delete(applicationKey({ name, namespace }));
       await recommender.drop({ name, namespace });
-      regret.forget({ application: name, namespace });
-      courses.forget({ application: name, namespace });
+      for (const kept of [regret, courses, settings]) kept.forget({ application: name, namespace });
     },
     lapsed: (others) => recommender.lapsed(others),
   });
@@ -363,6 +363,7 @@ async function prepareDecisions(setting: Setting, scaler: ScalerThread): Promise
     plans,
     shelf,
     courses,
+    settings,
   };
   return { ...deciding, withApproved, planTimes, statuses, takeAnnotations };
 }

@@ -7,7 +7,10 @@ import { DecisionRecord, RecommendationList } from "@tradewind/core/contract/rec
 import { TradewindError } from "@tradewind/core/values/errors.ts";
 import { addJsonFlag, exitCodes, printAnswer } from "@tradewind/core/terminal/answer.ts";
 import type { Answer } from "@tradewind/core/terminal/answer.ts";
+import { applicationRefKey } from "@tradewind/core/contract/application-list.ts";
+import type { ApplicationRef } from "@tradewind/core/contract/application-list.ts";
 import { Fleet } from "@tradewind/core/contract/fleet.ts";
+import { applicationsOf } from "../decide/course/fleet.ts";
 import { fleetInWords } from "../serve/api/fleet-in-words.ts";
 import { decisionsInWords, serviceStatusInWords, statusInWords } from "../serve/api/in-words.ts";
 
@@ -87,26 +90,24 @@ async function shown(flags: Flags, client: EndpointClient): Promise<Answer> {
 /** What is of one application or namespace. @throws TradewindError `unknown-application` */
 function ofApplication(list: RecommendationList, { application, namespace }: Flags): RecommendationList {
   if (application === undefined && namespace === undefined) return list;
-  const isAsked = (each: {
-    readonly application: string | undefined;
-    readonly namespace: string | undefined;
-  }): boolean =>
+  const isAsked = (each: ApplicationRef): boolean =>
     each.application === (application ?? each.application) &&
     each.namespace === (namespace ?? each.namespace);
-  const applications = list.applications?.filter((each) => isAsked({ ...each, application: each.name }));
-  if (
-    applications?.length === 0 ||
-    (list.applications === undefined &&
-      !isAsked({ application: list.application, namespace: list.namespace }))
-  ) {
-    const known = list.applications?.map((each) => `${each.namespace}/${each.name}`) ?? [
-      `${list.namespace ?? "?"}/${list.application ?? "?"}`,
-    ];
+  const served = applicationsOf(list).map(({ name, namespace: of }) => ({
+    application: name,
+    namespace: of,
+  }));
+  if (!served.some(isAsked)) {
+    const names = served.slice(0, 20).map(applicationRefKey).join(", ");
+    const asked = [namespace, application].filter((part) => part !== undefined).join("/");
     throw new TradewindError(
       "unknown-application",
-      `there is no application '${[namespace, application].filter((part) => part !== undefined).join("/")}'; applications: ${known.slice(0, 20).join(", ")}`,
+      `there is no application '${asked}'; applications: ${names}`,
     );
   }
+  const applications = list.applications?.filter(({ name, namespace: of }) =>
+    isAsked({ application: name, namespace: of }),
+  );
   return {
     ...list,
     ...(applications && { applications }),

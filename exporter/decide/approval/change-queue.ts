@@ -94,7 +94,7 @@ export class ChangeQueue {
 
   /** Newest first. */
   list(): Change[] {
-    return [...this.#changes.values()].toSorted((a, b) => b.proposedAtMs - a.proposedAtMs);
+    return [...this.#changes.values()].toSorted(newestFirst);
   }
 
   /**
@@ -110,9 +110,10 @@ export class ChangeQueue {
     const { plannedAtMs } = header;
     const configured = this.#application(namespace, header.application);
     const key = bookKey(namespace, service);
-    const ofService = this.list()
+    const ofService = [...this.#changes.values()]
       .filter((each) => each.kind === "size")
-      .filter((each) => bookKey(each.namespace, each.service) === key);
+      .filter((each) => each.service === service && each.namespace === namespace)
+      .toSorted(newestFirst);
     const stated =
       configured === undefined ? keptApproval && settingsOf(keptApproval, entryBefore) : configured.approval;
     const asked = ofService.find((each) => isAtLeast(each, plannedAtMs));
@@ -414,6 +415,8 @@ const isOfAsked = (change: Change): boolean => change.kind === "size" && change.
 /** What was asked for and carried out is the least until it expires. */
 const isAtLeast = ({ asked, expiresMs, state }: SizeChange, nowMs: number): boolean =>
   asked !== undefined && expiresMs > nowMs && (state === "approved" || state === "executed");
+
+const newestFirst = (a: Change, b: Change): number => b.proposedAtMs - a.proposedAtMs;
 
 /** What a service was given by this very plan, or by the one before it. */
 function beforeOf(entryBefore: BookEntry | undefined, header: PlanHeader) {

@@ -204,11 +204,9 @@ const maximum: Check = ({ bounded, services }) => {
       .join(", ");
   const text = isMet
     ? `each of ${services.length} services has a maximum of its own`
-    : bounded === undefined
-      ? "the scaler does not know the Application, and so no maximum; see tradewind doctor"
-      : without.length > 0
-        ? `${without.length} services have no maximum of their own; write services with maxReplicas: ${names(without)}`
-        : `${full.length} services are at their maximum; raise maxReplicas: ${names(full)}`;
+    : without.length > 0
+      ? `${without.length} services have no maximum of their own; write services with maxReplicas: ${names(without)}`
+      : `${full.length} services are at their maximum; raise maxReplicas: ${names(full)}`;
   return {
     code: "maximum",
     isMet,

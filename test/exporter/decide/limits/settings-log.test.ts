@@ -30,6 +30,13 @@ it("notes who set the mode and moved the bounds of a service, and nothing at the
   expect(log.look(next, undefined, 4)).toEqual([]);
 });
 
+it("notes nothing of an application that went and comes again, as at its first sight", () => {
+  const log = new SettingsLog();
+  log.look(configured("observe", []), undefined, 1);
+  log.forget({ namespace: "shop", application: "hotel" });
+  expect(log.look(configured("act", []), undefined, 2)).toEqual([]);
+});
+
 it("takes as the editor of an Application the field manager that wrote its spec last, not the one of its status", () => {
   const field = (manager: string, time: string, part: string, subresource?: string) => ({
     manager,
