@@ -61,9 +61,9 @@ const krew = (version: string, source: string, archives: readonly Archive[]): st
 
 function formula(version: string, source: string, archives: readonly Archive[]): string {
   const blocks = (["darwin", "linux"] as const).flatMap((os) => {
-    const own = archives.filter((archive) => archive.os === os);
-    if (own.length === 0) return [];
-    const urls = own.flatMap(({ arch, sha256, uri }) => [
+    const ofSystem = archives.filter((archive) => archive.os === os);
+    if (ofSystem.length === 0) return [];
+    const urls = ofSystem.flatMap(({ arch, sha256, uri }) => [
       `    on_${arch === "arm64" ? "arm" : "intel"} do`,
       `      url "${uri}"`,
       `      sha256 "${sha256}"`,

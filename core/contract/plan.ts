@@ -229,7 +229,7 @@ export const Plan = z.strictObject({
   disruptions: orAbsent(z.array(PlanDisruptions).max(10_000)),
   /** Calendars that the load of the past speaks for; absent while too little of it is known to say. */
   learnedCalendars: orAbsent(z.array(LearnedCalendar).max(1_000)),
-  /** Changes that were asked for of late; none is part of the wishes. */
+  /** Changes that a language model or a person requested; the wishes do not contain them. */
   askedChanges: orAbsent(z.array(AskedChange).max(MOST_ASKED_CHANGES)),
   policy: PolicyLabel,
   /** Why this level of the ladder decides. */

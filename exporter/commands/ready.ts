@@ -20,7 +20,7 @@ Examples:
   $ tradewind ready --json | jq -r '.checks[] | select(.isMet | not) | .text'
 
 Looks at an application in mode observe or recommend: how long requests were seen, whether models decide and how far they are off
-against the best rule of one line, whether all traffic is seen, how many proposals were taken back, the error budget, and the maximum
+against the best rule of one line, whether all traffic is seen, how many proposals were reverted, the error budget, and the maximum
 of each service. With --cluster also: other autoscalers in the way, and a fallback for when no scaler answers.
 
 ${exitCodes("act is safe", "no answer", "3 not yet")}`;

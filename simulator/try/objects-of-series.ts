@@ -51,7 +51,7 @@ const NO_RATES = new Float64Array();
 type Labels = StateSeries["labels"];
 
 /** A label of no meaning by which objects made here belong together: series tell of no selectors. */
-const OWN = "tradewind.dev/workload";
+const WORKLOAD_LABEL = "tradewind.dev/workload";
 /** How KEDA calls the HPA of a ScaledObject. */
 const OF_KEDA = "keda-hpa-";
 
@@ -87,20 +87,19 @@ export function foundInState(
     ...of("kube_deployment_spec_replicas").map((each) => ({ kind: "Deployment", label: "deployment", each })),
     ...of("kube_statefulset_replicas").map((each) => ({ kind: "StatefulSet", label: "statefulset", each })),
   ].map(({ each, kind, label }) => ({ kind, name: each.labels[label] ?? "", replicas: each.value }));
-  const known = new Set(workloads.map(({ name }) => name));
-  const silent = called.filter((name) => workloads.length === 0 && !known.has(name));
+  const guessed = workloads.length === 0 ? called : [];
   for (const { kind, name, replicas } of [
     ...workloads,
-    ...silent.map((name) => ({ kind: "Deployment", name, replicas: 1 })),
+    ...guessed.map((name) => ({ kind: "Deployment", name, replicas: 1 })),
   ].toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
     const claims = ofWorkload("kube_pod_spec_volumes_persistentvolumeclaims_info", kind, name);
     take(found, kind, {
       metadata: metadata(name),
       spec: {
         replicas,
-        selector: { matchLabels: { [OWN]: name } },
+        selector: { matchLabels: { [WORKLOAD_LABEL]: name } },
         template: {
-          metadata: { labels: { [OWN]: name } },
+          metadata: { labels: { [WORKLOAD_LABEL]: name } },
           spec: {
             containers: containersOf(ofWorkload("kube_pod_container_info", kind, name), (metric) =>
               ofWorkload(metric, kind, name),
@@ -127,7 +126,7 @@ export function foundInState(
       .filter((each) => name === each || name.startsWith(`${each}-`))
       .toSorted((a, b) => b.length - a.length)[0];
     if (behind === undefined) continue;
-    const spec = { type: types.get(name), selector: { [OWN]: behind }, ports: [] };
+    const spec = { type: types.get(name), selector: { [WORKLOAD_LABEL]: behind }, ports: [] };
     take(found, "Service", { metadata: metadata(name), spec });
   }
   for (const [ingress, paths] of Map.groupBy(

@@ -8,7 +8,7 @@ import type { RequestCase } from "./case.ts";
 
 const zipkin = { form: ZIPKIN_JSON } as const;
 const withMailer = { services: ["web", "search", "store", "mailer"] };
-const at = (service: string, pod: number, more: More = {}): More => ({
+const onPod = (service: string, pod: number, more: More = {}): More => ({
   ...more,
   resource: { "k8s.pod.name": podName(service, pod), ...more.resource },
 });
@@ -77,7 +77,7 @@ export const MIXTURES: readonly RequestCase[] = [
     setting: zipkin,
     make: (world) => {
       const place = (service: string, pod: number, cluster: string): More =>
-        at(service, pod, { resource: { "k8s.cluster.name": cluster } });
+        onPod(service, pod, { resource: { "k8s.cluster.name": cluster } });
       world.every(20, (trace) => {
         const page = trace.user("web", "get /", 60, place("web", 0, "eu"));
         sharing(page, "search", [5, 40], place("search", 0, "eu"));
@@ -90,11 +90,15 @@ export const MIXTURES: readonly RequestCase[] = [
     setting: zipkin,
     make: (world) =>
       world.every(20, (trace) => {
-        const page = trace.span("server", "web.shop", "web.shop.svc:80/*", 64, at("web", 0));
-        const app = page.span("server", "web", "get /", 1, 60, { ...at("web", 0), id: page.id, parent: "" });
+        const page = trace.span("server", "web.shop", "web.shop.svc:80/*", 64, onPod("web", 0));
+        const app = page.span("server", "web", "get /", 1, 60, {
+          ...onPod("web", 0),
+          id: page.id,
+          parent: "",
+        });
         const call = app.own("client", "get", 5, 46, { parent: page.id });
-        const egress = call.span("client", "web.shop", "search.shop.svc:80/*", 1, 44, at("web", 0));
-        const joined = { ...at("search", 0), id: egress.id, parent: call.id };
+        const egress = call.span("client", "web.shop", "search.shop.svc:80/*", 1, 44, onPod("web", 0));
+        const joined = { ...onPod("search", 0), id: egress.id, parent: call.id };
         const ingress = egress.span("server", "search.shop", "search.shop.svc:80/*", 1, 40, joined);
         ingress.span("server", "search", "get /search", 1, 38, joined);
         const { truth } = trace.world;
@@ -189,7 +193,7 @@ export const MIXTURES: readonly RequestCase[] = [
         const publish = page
           .own("client", "POST /v1.0/publish", 45, 10)
           .own("producer", "pubsub/orders", 1, 6);
-        const topic = publish.span("consumer", "mailer", "pubsub/orders", 300, 40, at("mailer", 0));
+        const topic = publish.span("consumer", "mailer", "pubsub/orders", 300, 40, onPod("mailer", 0));
         topic.asked().own("server", "POST /orders", 1, 36);
       }),
   },
@@ -368,7 +372,7 @@ export const MIXTURES: readonly RequestCase[] = [
       shops(world);
       world.every(5, (trace) => {
         const attributes = { "user_agent.original": "kube-probe/1.33" };
-        const proxy = trace.span("server", "web", "GET /healthz", 4, { attributes, ...at("web", 0) });
+        const proxy = trace.span("server", "web", "GET /healthz", 4, { attributes, ...onPod("web", 0) });
         const inner = proxy.own("client", "GET /healthz", 1, 2).own("server", "GET /healthz", 1, 1);
         inner.own("client", "SELECT 1", 0.2, 0.5);
       });
@@ -390,7 +394,7 @@ export const MIXTURES: readonly RequestCase[] = [
     make: (world) =>
       world.every(20, (trace) => {
         const outside = trace.span("client", "slow-cooker", "GET", 100);
-        const inbound = outside.span("server", "linkerd-proxy", "web:80", 1, 64, at("web", 0));
+        const inbound = outside.span("server", "linkerd-proxy", "web:80", 1, 64, onPod("web", 0));
         const page = inbound.span("server", "web", "GET /", 1, 60, { pod: 0 });
         page
           .own("client", "GET", 5, 40)
@@ -420,11 +424,11 @@ export const MIXTURES: readonly RequestCase[] = [
     make: (world) =>
       world.every(20, (trace) => {
         const named = (service: string): More =>
-          at(service, 0, { resource: { "service.name": `${service}.shop` } });
+          onPod(service, 0, { resource: { "service.name": `${service}.shop` } });
         const page = trace.user("web", "GET /", 80, named("web"));
         const find = page.ask("search", "GET /search", 5, 60, named("search"));
-        const query = find.span("client", "hibernate", "select item", 5, 40, at("search", 0));
-        query.span("client", "jdbc", "SELECT", 1, 38, at("search", 0));
+        const query = find.span("client", "hibernate", "select item", 5, 40, onPod("search", 0));
+        query.span("client", "jdbc", "SELECT", 1, 38, onPod("search", 0));
       }),
   },
   {

@@ -110,8 +110,8 @@ function summed(services: readonly KeptPoint[]): Partial<KeptPoint> {
   const names = ["replicas", "recommendedReplicas", "cpuUsedCores", "cpuCores"] as const;
   return Object.fromEntries(
     names.flatMap((name) => {
-      const known = services.flatMap((each) => each[name] ?? []);
-      return known.length === 0 ? [] : [[name, known.reduce((sum, each) => sum + each, 0)]];
+      const values = services.flatMap((each) => each[name] ?? []);
+      return values.length === 0 ? [] : [[name, values.reduce((sum, each) => sum + each, 0)]];
     }),
   );
 }

@@ -39,7 +39,7 @@ const MOST_ERROR = 0.4;
 const MOST_RULE_RATIO = 1.25;
 /** A size that goes back within this time need not have moved. ms */
 const SOON_MS = 15 * 60_000;
-/** Share of the proposals that may be taken back, and as many in any case. */
+/** Share of the proposals that may be reverted, and as many in any case. */
 const MOST_BACK_RATIO = 0.1;
 const MOST_BACK = 2;
 const DAY_MS = 86_400_000;
@@ -147,7 +147,7 @@ const steady: Check = ({ events, nowMs }) => {
   return {
     code: "steady",
     isMet,
-    text: `${takenBack} of ${decisions.length} proposals of the last 24 h were taken back within ${SOON_MS / 60_000} min${isMet ? "" : `; at most ${percent(MOST_BACK_RATIO)} should be: a wider objective or larger steps calm it`}`,
+    text: `${takenBack} of ${decisions.length} proposals of the last 24 h were reverted within ${SOON_MS / 60_000} min${isMet ? "" : `; at most ${percent(MOST_BACK_RATIO)} should be: a wider objective or larger steps calm it`}`,
     facts: { proposals: decisions.length, takenBack },
   };
 };

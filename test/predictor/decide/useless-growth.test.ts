@@ -1,14 +1,14 @@
 import { expect, it } from "vitest";
-import { takeBackUseless } from "@tradewind/predictor/decide/cost/solve/useless-growth.ts";
+import { dropUselessGrowth } from "@tradewind/predictor/decide/cost/solve/useless-growth.ts";
 import type { ServiceToSize } from "@tradewind/predictor/decide/cost/price/cost-inputs.ts";
 import type { Size } from "@tradewind/predictor/decide/facts/size.ts";
 import { chain, queueing, service, size } from "./priced.ts";
 
-/** Sizes that a search has come to, once growth that ends nothing is taken back. */
+/** Sizes that a search has come to, once growth that ends nothing is dropped. */
 function left(services: readonly ServiceToSize[], found: readonly Size[]): Size[] {
   const cost = chain(services);
   for (const [number, each] of found.entries()) cost.set(number, each);
-  takeBackUseless(cost, () => chain(services));
+  dropUselessGrowth(cost, () => chain(services));
   return services.map((_, number) => cost.sizeOf(number));
 }
 

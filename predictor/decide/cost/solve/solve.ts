@@ -8,7 +8,7 @@ import { OwnTails } from "../price/own-tails.ts";
 import { cheapest } from "./cheapest.ts";
 import { LARGE } from "./descend-together.ts";
 import { meetProvenNeed } from "./proven-need.ts";
-import { takeBackUseless } from "./useless-growth.ts";
+import { dropUselessGrowth } from "./useless-growth.ts";
 import {
   isCpuShort,
   lacksNodes,
@@ -115,7 +115,7 @@ function searchOf({ routes }: Problem, { options, services: planned }: Sizing): 
     within: (services, limits) => {
       const make = atBase(services);
       const cost = cheapest(make, services.map(roomySize), limits, MOST_STEPS);
-      takeBackUseless(cost, make);
+      dropUselessGrowth(cost, make);
       return { cost, isEnough: meetProvenNeed(cost, limits) };
     },
   };

@@ -4,11 +4,11 @@ import type { ApplicationCost } from "../price/application-cost.ts";
 export const OUTSIDE_SHARE = 0.1;
 
 /**
- * Takes growth back that ends next to nothing of a miss. Where the time is outside of what sizes change, each replica still lowers the
+ * Drops growth that ends next to nothing of a miss. Where the time is outside of what sizes change, each replica still lowers the
  * expected loss by a little, and at the price of a miss all of them would seem worth theirs. Sizes of which some fall are a trade, and stay.
  * @param make the same application at the sizes that it has; not called where the objective is expected to hold
  */
-export function takeBackUseless(cost: ApplicationCost, make: () => ApplicationCost): void {
+export function dropUselessGrowth(cost: ApplicationCost, make: () => ApplicationCost): void {
   if (cost.isMet() || cost.services.some((_, number) => isSmaller(cost, number))) return;
   const lossBefore = make().expectedLoss();
   if (lossBefore - cost.expectedLoss() >= OUTSIDE_SHARE * lossBefore) return;
