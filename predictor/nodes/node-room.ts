@@ -184,6 +184,7 @@ export function podsMore(list: WorkloadList | undefined, namespace: string): Map
   const own = workloads.filter((each) => each.namespace === namespace);
   const placement = new Placement(nodes);
   const open = nodesFor(list, namespace);
+  let withOnly: ReturnType<typeof nodesWithOnly> | undefined;
   for (const [service, ofService] of Map.groupBy(own, (each) => each.service)) {
     const placings = ofService.flatMap(({ placing }) => placing ?? []);
     if (placings.length < ofService.length) continue;
@@ -193,22 +194,43 @@ export function podsMore(list: WorkloadList | undefined, namespace: string): Map
     const byCpu = Math.max(...placings.map((placing) => podsByCpu(open, placing)));
     const most = Math.min(MOST_PODS_MORE, byCpu);
     if (fitsIn(placement) >= most) continue;
-    const others = own.filter((each) => each.service !== service);
-    const pods = fitsIn(new Placement(nodes.map((node) => without(others, node))));
+    withOnly ??= nodesWithOnly(nodes, own);
+    const pods = fitsIn(new Placement(withOnly(service)));
     if (pods < most) fits.set(service, pods);
   }
   return fits;
 }
 
-/** The node as if pods of these workloads were gone from it. */
-function without(workloads: readonly Workload[], node: NodeCapacity): NodeCapacity {
+/** What a pod takes of its node. */
+interface TakenByPod {
+  readonly node: string;
+  readonly service: string;
+  readonly requests: readonly (readonly [resource: string, amount: number])[];
+}
+
+/** The nodes as if of these workloads' pods only those of one service were on them. */
+function nodesWithOnly(
+  nodes: readonly NodeCapacity[],
+  workloads: readonly Workload[],
+): (service: string) => readonly NodeCapacity[] {
+  const taken = workloads.flatMap(({ placing, pods, service }): TakenByPod[] => {
+    const requests = [...Object.entries(placing?.requests ?? {}), ["pods", 1] as const];
+    return pods.map(({ node }) => ({ node, service, requests }));
+  });
+  const byNode = Map.groupBy(taken, ({ node }) => node);
+  const byService = Map.groupBy(taken, ({ service }) => service);
+  const emptied = nodes.map((node) => changedBy(node, byNode.get(node.name) ?? [], -1));
+  return (service) => {
+    const own = Map.groupBy(byService.get(service) ?? [], ({ node }) => node);
+    return emptied.map((node) => changedBy(node, own.get(node.name) ?? [], 1));
+  };
+}
+
+function changedBy(node: NodeCapacity, pods: readonly TakenByPod[], sign: 1 | -1): NodeCapacity {
+  if (pods.length === 0) return node;
   const taken = { ...node.taken };
-  for (const { placing, pods } of workloads) {
-    const count = pods.filter((pod) => pod.node === node.name).length;
-    if (count === 0) continue;
-    for (const [name, amount] of [...Object.entries(placing?.requests ?? {}), ["pods", 1] as const])
-      taken[name] = Math.max(0, (taken[name] ?? 0) - count * amount);
-  }
+  for (const { requests } of pods)
+    for (const [name, amount] of requests) taken[name] = Math.max(0, (taken[name] ?? 0) + sign * amount);
   return { ...node, taken };
 }
 
