@@ -10,7 +10,7 @@ import { describeError } from "@tradewind/core/values/errors.ts";
 import type { Benchmark, BenchmarkOptions } from "../benchmark.ts";
 import { compileImage } from "../stage/compile.ts";
 import { ROOT } from "../stage/image.ts";
-import { NAMESPACE, planFor } from "./plan.ts";
+import { courseAt, measuredAt, NAMESPACE, planFor } from "./plan.ts";
 import { hasDecided, load, scrape, startScaler } from "./scaler-process.ts";
 import type { LoadResult } from "./scaler-process.ts";
 
@@ -100,17 +100,19 @@ async function servePlans(seed: number): Promise<{ url: string; stop: () => Prom
     Buffer.from(JSON.stringify(planFor(OBJECTS, sequence, startedAtMs, seed))),
   );
   const server = createServer((request, response) => {
-    if (request.url === "/v1/applications") {
-      response.writeHead(200, { "content-type": "application/json" }).end(LISTED);
-      return;
-    }
     const sequence = Math.min(PLANS - 1, Math.floor((Date.now() - startedAtMs) / PLAN_EVERY_MS));
+    const { pathname } = new URL(request.url ?? "/", "http://predictor");
+    const answer: Buffer | string | undefined = {
+      "/v1/applications": LISTED,
+      "/v1/plan": plans[sequence],
+      "/v1/measured": JSON.stringify(measuredAt(OBJECTS)),
+      "/v1/course": JSON.stringify(courseAt()),
+    }[pathname];
     const tag = `"${sequence}"`;
-    if (request.headers["if-none-match"] === tag) {
+    if (answer === undefined) response.writeHead(404).end();
+    else if (pathname === "/v1/plan" && request.headers["if-none-match"] === tag)
       response.writeHead(304).end();
-      return;
-    }
-    response.writeHead(200, { "content-type": "application/json", etag: tag }).end(plans[sequence]);
+    else response.writeHead(200, { "content-type": "application/json", etag: tag }).end(answer);
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -1,3 +1,5 @@
+import { COURSE_SCHEMA, MEASURED_SCHEMA } from "@tradewind/core/contract/measured.ts";
+import type { Course, Measured } from "@tradewind/core/contract/measured.ts";
 import { PLAN_SCHEMA } from "@tradewind/core/contract/plan.ts";
 import type { Plan, Wish } from "@tradewind/core/contract/plan.ts";
 import { seededRng } from "@tradewind/core/values/rng.ts";
@@ -49,5 +51,37 @@ function wishFor(index: number, nowMs: number, u: number): Wish {
       memoryMinBytes: 64e6,
       memoryMaxBytes: 4e9,
     },
+  };
+}
+
+/** The last window, as the predictor answers who follows its course. */
+export function courseAt(): Course {
+  const point = { objectiveSeconds: 0.2, requestsPerSecond: 100, overRatio: 0.01, latencySeconds: 0.18 };
+  return {
+    schema: COURSE_SCHEMA,
+    application: "bench",
+    namespace: NAMESPACE,
+    points: [{ ...point, atMs: Date.now(), policy: "queue" }],
+    deploys: [],
+  };
+}
+
+/** What was measured of as many services in the last window. */
+export function measuredAt(services: number): Measured {
+  const nowMs = Date.now();
+  return {
+    schema: MEASURED_SCHEMA,
+    application: "bench",
+    namespace: NAMESPACE,
+    entry: serviceName(0),
+    startMs: nowMs - 15_000,
+    endMs: nowMs,
+    services: Array.from({ length: services }, (_, index) => ({
+      service: serviceName(index),
+      requestsPerSecond: 10,
+      cpuUsedRatio: 0.6,
+      selfTimeP95Seconds: 0.01,
+    })),
+    calls: [],
   };
 }

@@ -1,25 +1,25 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
 import { declaredIn, declaredNumbers, withChange } from "../../bench/constants/declared.ts";
 
-const page = readFileSync(join(import.meta.dirname, "..", "..", "docs", "constants.md"), "utf8");
-const [table = "", apart = ""] = page.split("## Counted apart");
-
-/** Of each row: name, file under predictor/, and the value as it is written. */
-const chosen = [...table.matchAll(/^\| `(\w+)` +\| ([\w/.-]+\.ts) +\| [^|]+\| [^|]+\| ([^|]+?) +\|/gm)].map(
-  ([, name = "", file = "", value = ""]) => ({ key: `predictor/${file} ${name}`, value }),
-);
-
-/** Cells hold `file.ts: names, file.ts: names`. */
-const others = [...apart.matchAll(/([\w/-]+\.ts): ((?:`\w+`(?:, )?)+)/g)].flatMap(
-  ([, file = "", names = ""]) =>
-    [...names.matchAll(/`(\w+)`/g)].map(([, name = ""]) => `predictor/${file} ${name}`),
+const page = z
+  .strictObject({
+    chosen: z.array(
+      z.object({ name: z.string(), file: z.string(), value: z.union([z.number(), z.string()]) }),
+    ),
+    apart: z.array(z.strictObject({ kind: z.string(), files: z.record(z.string(), z.array(z.string())) })),
+  })
+  .parse(JSON.parse(readFileSync(join(import.meta.dirname, "..", "..", "docs", "constants.json"), "utf8")));
+const chosen = page.chosen.map(({ file, name, value }) => ({ key: `predictor/${file} ${name}`, value }));
+const others = page.apart.flatMap(({ files }) =>
+  Object.entries(files).flatMap(([file, names]) => names.map((name) => `predictor/${file} ${name}`)),
 );
 
 const declared = Map.groupBy(declaredNumbers(), ({ file, name }) => `${file} ${name}`);
 
-describe("docs/constants.md", () => {
+describe("docs/constants.json", () => {
   it("names every number of the decision and its models once", () => {
     expect([...chosen.map(({ key }) => key), ...others].toSorted()).toEqual([...declared.keys()].toSorted());
   });
