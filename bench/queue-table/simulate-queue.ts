@@ -1,3 +1,4 @@
+import { JobHeap } from "@tradewind/simulator/engine/job-heap.ts";
 import { mean } from "@tradewind/core/values/statistics.ts";
 import { exponential, standardNormal } from "@tradewind/core/values/rng.ts";
 import type { Rng } from "@tradewind/core/values/rng.ts";
@@ -76,7 +77,7 @@ class QueueRun {
   private readonly most: number;
   private readonly responses: Float64Array;
   private readonly arrivals: Float64Array;
-  private readonly jobs = new MarkHeap();
+  private readonly jobs = new JobHeap();
   private now = 0;
   /** What each job that ran all the time has had; a job is done at its own mark. */
   private work = 0;
@@ -150,65 +151,5 @@ class QueueRun {
   private start(): void {
     this.jobs.push(this.started, this.work + (this.draws.demands[this.started] ?? 0));
     this.started += 1;
-  }
-}
-
-/** Jobs by the mark of work at which they are done. */
-class MarkHeap {
-  length = 0;
-  private keys = new Float64Array(1_024);
-  private jobs = new Int32Array(1_024);
-
-  /** Only asked when there is a job. */
-  get least(): number {
-    return this.keys[0] ?? 0;
-  }
-
-  push(job: number, key: number): void {
-    if (this.length === this.keys.length) this.grow();
-    let place = this.length;
-    this.length += 1;
-    const { jobs, keys } = this;
-    while (place > 0) {
-      const above = (place - 1) >> 1;
-      const aboveKey = keys[above] ?? 0;
-      if (aboveKey <= key) break;
-      keys[place] = aboveKey;
-      jobs[place] = jobs[above] ?? 0;
-      place = above;
-    }
-    keys[place] = key;
-    jobs[place] = job;
-  }
-
-  pop(): number {
-    const { jobs, keys } = this;
-    const top = jobs[0] ?? 0;
-    this.length -= 1;
-    const size = this.length;
-    const key = keys[size] ?? 0;
-    const job = jobs[size] ?? 0;
-    let place = 0;
-    for (;;) {
-      let child = 2 * place + 1;
-      if (child >= size) break;
-      if (child + 1 < size && (keys[child + 1] ?? 0) < (keys[child] ?? 0)) child += 1;
-      if ((keys[child] ?? 0) >= key) break;
-      keys[place] = keys[child] ?? 0;
-      jobs[place] = jobs[child] ?? 0;
-      place = child;
-    }
-    keys[place] = key;
-    jobs[place] = job;
-    return top;
-  }
-
-  private grow(): void {
-    const keys = new Float64Array(2 * this.keys.length);
-    const jobs = new Int32Array(2 * this.jobs.length);
-    keys.set(this.keys);
-    jobs.set(this.jobs);
-    this.keys = keys;
-    this.jobs = jobs;
   }
 }

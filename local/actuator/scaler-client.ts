@@ -42,7 +42,7 @@ export interface ScalerClient {
 const CALL_DEADLINE_MILLIS = 5_000;
 
 function loadConstructor(): ServiceClientConstructor {
-  const path = fileURLToPath(new URL("./externalscaler.proto", import.meta.url));
+  const path = fileURLToPath(new URL("../../exporter/serve/keda/externalscaler.proto", import.meta.url));
   const definition = loadSync(path, { keepCase: true, longs: Number, defaults: true });
   const loaded = loadPackageDefinition(definition) as unknown as {
     readonly externalscaler: { readonly ExternalScaler: ServiceClientConstructor };

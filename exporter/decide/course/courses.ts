@@ -20,7 +20,7 @@ const COLUMNS = {
 } as const satisfies Partial<Record<keyof KeptPoint, Merge>>;
 const NAMES = Object.keys(COLUMNS) as (keyof typeof COLUMNS)[];
 
-/** A day: 30 minutes of windows of 15 s, two hours by the minute, the rest by ten minutes. 34 kB for each course. */
+/** A day: 30 minutes of windows of 15 s, two hours by the minute, the rest by ten minutes. 18 kB for each course. */
 const LAYOUT: TierLayout = {
   merges: ["last", ...Object.values(COLUMNS)],
   weight: 1 + NAMES.indexOf("requestsPerSecond"),
@@ -30,7 +30,7 @@ const LAYOUT: TierLayout = {
     { everyMs: 600_000, mostRows: 144 },
   ],
 };
-/** 68 MB at most; those that come later have no course until others go. */
+/** 37 MB at most; those that come later have no course until others go. */
 const MOST_COURSES = 2_000;
 
 interface ApplicationCourse {

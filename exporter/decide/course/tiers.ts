@@ -68,38 +68,57 @@ export class Tiers {
   }
 }
 
-/** The newest rows, as many as there is room for. */
+const FIRST_ROWS = 8;
+
+/** The newest rows, as many as there is room for: the time in full, the other columns as 32-bit floats, in memory that grows with them. */
 class Ring {
-  readonly #values: Float64Array;
+  readonly #mostRows: number;
   readonly #width: number;
+  #times = new Float64Array(FIRST_ROWS);
+  #values: Float32Array;
   #count = 0;
   #next = 0;
 
   constructor(mostRows: number, width: number) {
-    this.#values = new Float64Array(mostRows * width);
-    this.#width = width;
+    this.#mostRows = mostRows;
+    this.#width = width - 1;
+    this.#values = new Float32Array(FIRST_ROWS * this.#width);
   }
 
-  push(row: readonly number[]): void {
-    this.#values.set(row, this.#next * this.#width);
-    const mostRows = this.#values.length / this.#width;
-    this.#next = (this.#next + 1) % mostRows;
-    this.#count = Math.min(mostRows, this.#count + 1);
+  push([atMs = Number.NaN, ...values]: readonly number[]): void {
+    if (this.#next === this.#times.length) this.#grow();
+    this.#times[this.#next] = atMs;
+    this.#values.set(values, this.#next * this.#width);
+    this.#next = (this.#next + 1) % this.#mostRows;
+    this.#count = Math.min(this.#mostRows, this.#count + 1);
   }
 
   /** @param index from the oldest; negative from the newest */
   at(index: number): number[] | undefined {
-    const mostRows = this.#values.length / this.#width;
     const place = index < 0 ? this.#count + index : index;
     if (place < 0 || place >= this.#count) return undefined;
-    const row = (this.#next - this.#count + place + mostRows) % mostRows;
-    return [...this.#values.subarray(row * this.#width, (row + 1) * this.#width)];
+    const row = (this.#next - this.#count + place + this.#mostRows) % this.#mostRows;
+    const values = this.#values.subarray(row * this.#width, (row + 1) * this.#width);
+    return [this.#times[row] ?? Number.NaN, ...Array.from(values, asWritten)];
   }
 
   rows(): number[][] {
     return Array.from({ length: this.#count }, (_, index) => this.at(index) ?? []);
   }
+
+  /** Before the first row is written over. */
+  #grow(): void {
+    const rows = Math.min(this.#mostRows, 2 * this.#times.length);
+    const [times, values] = [this.#times, this.#values];
+    this.#times = new Float64Array(rows);
+    this.#values = new Float32Array(rows * this.#width);
+    this.#times.set(times);
+    this.#values.set(values);
+  }
 }
+
+/** A 32-bit float in the digits that it holds: 0.3, not 0.30000001192092896. */
+const asWritten = (value: number): number => Number(value.toPrecision(7));
 
 function merged(rows: readonly (readonly number[])[], { merges, weight }: TierLayout): number[] {
   return merges.map((merge, column) => {

@@ -1,16 +1,12 @@
 import { z } from "zod";
 import { parseWith } from "@tradewind/core/values/config.ts";
-import type { Interval } from "../../window/interval.ts";
-import { SpanBatch } from "../../window/span.ts";
 import type { SpanRecord } from "../../window/span.ts";
-import { clockFinding, problem } from "../check.ts";
-import { EndpointClient } from "@tradewind/core/net/endpoint/client.ts";
 import type { ClientSettings } from "@tradewind/core/net/endpoint/client.ts";
 import { EndpointError } from "@tradewind/core/net/endpoint/error.ts";
-import type { Finding, PullResult, SpanSource } from "../source.ts";
+import type { Finding } from "../source.ts";
 import { jsonValues, nestsDeeperThan } from "../otlp/json-depth.ts";
-import { SeenTraces } from "../traces/seen-traces.ts";
-import { searchBySplitting, tooMany } from "../traces/split-search.ts";
+import { ServiceSearch, examples } from "../traces/service-search.ts";
+import type { FoundTrace } from "../traces/service-search.ts";
 import type { Slice } from "../traces/split-search.ts";
 import { storedFindings } from "../traces/stored-findings.ts";
 import { readStoredOtlp } from "../traces/stored-otlp.ts";
@@ -19,8 +15,6 @@ import { JaegerAnswer, JaegerTrace, readJaegerTrace } from "./read-v1.ts";
 
 /** A reference nests one level per ancestor, about four brackets each; no real call chain is that deep. */
 const MAX_DEPTH = 2_000;
-/** Jaeger searches by microseconds; below this splitting the search helps no more. */
-const MIN_SLICE_MS = 50;
 /** For the doctor, who looks at a few of its traces. */
 const LOOK_BACK_MS = 60_000;
 
@@ -33,111 +27,34 @@ const AnswerV3 = z.looseObject({
   error: z.looseObject({ message: z.string().optional() }).optional(),
 });
 
-interface FoundTrace {
-  /** Undefined for what could not be read. */
-  readonly traceId: string | undefined;
-  readonly spans: readonly SpanRecord[];
-  readonly leftOut: number;
-}
-
 /** Traces of a Jaeger query service, API v1 (Jaeger's JSON) or v3 (OTLP). */
-export class JaegerSource implements SpanSource {
-  readonly name: string;
-  readonly endpoint: EndpointClient;
-  readonly graceSeconds: number;
-  private readonly options: JaegerOptions;
-  private readonly entries: () => readonly string[];
-  private readonly seen = new SeenTraces();
-  private readonly batch = new SpanBatch();
-
+export class JaegerSource extends ServiceSearch<JaegerOptions> {
   constructor(options: JaegerOptions, entries: () => readonly string[], settings: ClientSettings = {}) {
-    const { url, basicAuth, bearerTokenFile, tls, headers, timeoutSeconds, maxAttempts, maxResponseBytes } =
-      options;
-    this.name = options.name;
-    this.options = options;
-    this.entries = entries;
-    this.graceSeconds = options.graceSeconds;
-    this.endpoint = new EndpointClient(
-      options.name,
-      "jaeger",
-      { url, basicAuth, bearerTokenFile, tls, headers, timeoutSeconds, maxAttempts, maxResponseBytes },
-      settings,
-    );
+    super("jaeger", options, entries, settings);
   }
 
-  async pull(
-    interval: Interval,
-    onSpans: (batch: SpanBatch) => void,
+  protected async findings(
+    subject: string,
+    known: readonly string[],
+    nowMs: number,
     signal?: AbortSignal,
-  ): Promise<PullResult> {
-    const { limit, maxRequests } = this.options;
-    const found: FoundTrace[] = [];
-    for (const service of await this.services(signal)) {
-      const { results, truncated } = await searchBySplitting(
-        { fromMs: interval.startMs, toMs: interval.endMs },
-        { limit, minSliceMs: MIN_SLICE_MS, maxRequests },
-        async (slice) => this.search(service, slice, signal),
-      );
-      if (truncated) throw this.endpoint.record(tooMany(this.name, interval));
-      for (const trace of results) found.push(trace);
-    }
-    const total = { traces: 0, spans: 0, leftOut: 0 };
-    for (const trace of found) {
-      if (trace.traceId !== undefined && !this.seen.add(trace.traceId)) continue;
-      total.traces += trace.spans.length > 0 ? 1 : 0;
-      total.spans += trace.spans.length;
-      total.leftOut += trace.leftOut;
-      this.hand(trace.spans, interval.startMs, onSpans);
-    }
-    if (total.leftOut > 0) this.endpoint.health.partialResultsTotal += 1;
-    return total;
+  ): Promise<Finding[]> {
+    const wanted = this.wanted();
+    const findings = wanted
+      .filter((service) => !known.includes(service))
+      .map((service): Finding => ({
+        subject,
+        level: "problem",
+        message: `has no traces of '${service}'`,
+        remedy: `write the service.name as Jaeger shows it, for example ${examples(known)}`,
+      }));
+    const [service] = wanted;
+    if (service === undefined || !known.includes(service)) return findings;
+    const found = await this.search(service, { fromMs: nowMs - LOOK_BACK_MS, toMs: nowMs }, signal);
+    return [...findings, ...storedFindings(subject, found)];
   }
 
-  async check(nowMs: number, signal?: AbortSignal): Promise<Finding[]> {
-    const subject = `jaeger ${this.name}`;
-    try {
-      const known = await this.listServices(signal);
-      const findings: Finding[] = [
-        { subject, level: "ok", message: `answers, ${known.length} services` },
-        ...clockFinding(subject, this.endpoint.health),
-      ];
-      const wanted = this.options.services.length > 0 ? this.options.services : this.entries();
-      for (const service of wanted) {
-        if (known.includes(service)) continue;
-        findings.push({
-          subject,
-          level: "problem",
-          message: `has no traces of '${service}'`,
-          remedy: `write the service.name as Jaeger shows it, for example ${known.slice(0, 3).join(", ") || "(it has none)"}`,
-        });
-      }
-      const [service] = wanted;
-      if (service === undefined || !known.includes(service)) return findings;
-      const found = await this.search(service, { fromMs: nowMs - LOOK_BACK_MS, toMs: nowMs }, signal);
-      return [...findings, ...storedFindings(subject, found)];
-    } catch (error) {
-      return [problem(subject, error)];
-    }
-  }
-
-  async close(): Promise<void> {
-    await this.endpoint.close();
-  }
-
-  private hand(spans: readonly SpanRecord[], epochMs: number, onSpans: (batch: SpanBatch) => void): void {
-    this.batch.clear(epochMs);
-    for (const span of spans) this.batch.add(span);
-    if (this.batch.length > 0) onSpans(this.batch);
-  }
-
-  private async services(signal?: AbortSignal): Promise<readonly string[]> {
-    if (this.options.services.length > 0) return this.options.services;
-    const entries = this.entries();
-    if (entries.length > 0) return entries;
-    return (await this.listServices(signal)).slice(0, 100);
-  }
-
-  private async listServices(signal?: AbortSignal): Promise<readonly string[]> {
+  protected async listServices(signal?: AbortSignal): Promise<readonly string[]> {
     const path = this.options.api === "v1" ? "api/services" : "api/v3/services";
     const value = await this.read({ path, query: {} }, signal);
     try {
@@ -148,7 +65,7 @@ export class JaegerSource implements SpanSource {
     }
   }
 
-  private async search(service: string, slice: Slice, signal?: AbortSignal): Promise<FoundTrace[]> {
+  protected async search(service: string, slice: Slice, signal?: AbortSignal): Promise<FoundTrace[]> {
     const { limit } = this.options;
     return this.options.api === "v1"
       ? this.searchV1(service, slice, limit, signal)

@@ -70,8 +70,6 @@ export class PrometheusSource implements WindowSource, ResourceSource {
   private detected: { readonly what: Detected; readonly atMs: number } | undefined;
 
   constructor(options: PrometheusOptions, context: PrometheusContext, settings: ClientSettings = {}) {
-    const { url, basicAuth, bearerTokenFile, tls, headers, timeoutSeconds, maxAttempts, maxResponseBytes } =
-      options;
     this.name = options.name;
     this.options = options;
     this.context = context;
@@ -80,7 +78,7 @@ export class PrometheusSource implements WindowSource, ResourceSource {
       options.name,
       // One that is asked for containers only tells of no load, and an alert goes by that.
       options.metrics === "none" ? "prometheus-resources" : "prometheus",
-      { url, basicAuth, bearerTokenFile, tls, headers, timeoutSeconds, maxAttempts, maxResponseBytes },
+      options,
       settings,
     );
     this.client = new PrometheusClient(this.endpoint, options.concurrency);

@@ -56,20 +56,13 @@ export class TempoSource implements SpanSource {
   private readonly batch = new SpanBatch();
 
   constructor(options: TempoOptions, entries: () => readonly string[], settings: ClientSettings = {}) {
-    const { url, basicAuth, bearerTokenFile, tls, headers, timeoutSeconds, maxAttempts, maxResponseBytes } =
-      options;
     this.name = options.name;
     this.options = options;
     this.graceSeconds = options.graceSeconds;
     this.query = () =>
       options.query ?? queryOf(options.service === undefined ? entries() : [options.service]);
     this.turn = bulkhead(options.concurrency, Number.MAX_SAFE_INTEGER);
-    this.endpoint = new EndpointClient(
-      options.name,
-      "tempo",
-      { url, basicAuth, bearerTokenFile, tls, headers, timeoutSeconds, maxAttempts, maxResponseBytes },
-      settings,
-    );
+    this.endpoint = new EndpointClient(options.name, "tempo", options, settings);
   }
 
   async pull(

@@ -33,7 +33,7 @@ afterEach(() => {
 
 /** A scaler that answers what it is told, on a real port. */
 async function startScaler(port = 0): Promise<Scaler> {
-  const path = new URL("../../../local/actuator/externalscaler.proto", import.meta.url).pathname;
+  const path = new URL("../../../exporter/serve/keda/externalscaler.proto", import.meta.url).pathname;
   const loaded = loadPackageDefinition(loadSync(path, { keepCase: true, defaults: true })) as unknown as {
     externalscaler: { ExternalScaler: { service: ServiceDefinition } };
   };
