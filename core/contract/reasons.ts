@@ -176,13 +176,14 @@ const CONSEQUENCES: ReadonlySet<Reason["code"]> = new Set(["replicas", "cpu-core
  * @param mostCharacters where the text is cut off
  */
 export function inWords(reasons: readonly Reason[], mostCharacters: number): string {
-  let text = "";
+  const parts: string[] = [];
   for (const [index, reason] of reasons.entries()) {
     const before = reasons[index - 1];
-    if (before !== undefined) text += separator(before, reason);
-    text += sentenceOf(reason);
+    if (before !== undefined) parts.push(separator(before, reason));
+    parts.push(sentenceOf(reason));
   }
-  return text.slice(0, mostCharacters);
+  // Joined, a text is one string; added up it would be a tree of its parts, three times as large, for as long as it is kept.
+  return parts.join("").slice(0, mostCharacters);
 }
 
 function separator(before: Reason, { code }: Reason): string {

@@ -17,9 +17,17 @@ export interface OpenDecision {
   readonly reasons: readonly ReadReason[];
 }
 
+/** As much of it as is kept until its outcome is known. */
+interface KeptDecision extends Pick<
+  DecisionEvent,
+  "application" | "decisionId" | "mode" | "namespace" | "service"
+> {
+  readonly expected: ReasonOf<"expected"> | undefined;
+}
+
 interface WatchedApplication {
   windowEndMs: number;
-  open: { readonly decision: OpenDecision; windows: number }[];
+  open: { readonly decision: KeptDecision; windows: number }[];
 }
 
 /** Says of each decision that changed a size what was measured three windows later. A restart of the scaler forgets those that are open. */
@@ -50,7 +58,7 @@ export class Outcomes {
       watched.open = watched.open.filter(({ windows }) => windows < WINDOWS);
       events.push(...due.map(({ decision }) => outcomeEvent(decision, measured, atMs)));
     }
-    watched.open.push(...openDecisions.map((decision) => ({ decision, windows: 0 })));
+    watched.open.push(...openDecisions.map((decision) => ({ decision: keptOf(decision), windows: 0 })));
     watched.open = watched.open.slice(-MOST_OPEN);
     return events;
   }
@@ -60,14 +68,19 @@ export class Outcomes {
   }
 }
 
-function outcomeEvent(
-  { event: { application, decisionId, mode, namespace, service }, reasons }: OpenDecision,
-  measured: ReasonOf<"measured">,
-  atMs: number,
-): AuditEvent {
+function keptOf({ event, reasons }: OpenDecision): KeptDecision {
+  const { application, decisionId, mode, namespace, service } = event;
   const expected = reasons.find(
     (reason): reason is ReasonOf<"expected"> => reason.code === "expected" && "expectedSeconds" in reason,
   );
+  return { application, decisionId, mode, namespace, service, expected };
+}
+
+function outcomeEvent(
+  { application, decisionId, expected, mode, namespace, service }: KeptDecision,
+  measured: ReasonOf<"measured">,
+  atMs: number,
+): AuditEvent {
   const outcome: ReasonOf<"outcome"> = {
     ...measured,
     code: "outcome",

@@ -1,7 +1,7 @@
 import { fairlyCut } from "@tradewind/core/net/fair-share.ts";
 import { SIZES } from "@tradewind/core/contract/recommendation.ts";
 import type { Allocation, ApplicationMode } from "@tradewind/core/contract/plan.ts";
-import type { DecisionRecord, SizeChanges } from "@tradewind/core/contract/recommendation.ts";
+import type { DecisionRecord, Recommendation, SizeChanges } from "@tradewind/core/contract/recommendation.ts";
 import type { BookEntry } from "./book-entry.ts";
 import { reasonOf } from "./decision-reason.ts";
 
@@ -136,7 +136,7 @@ function changedBy(known: SizeChanges, entry: BookEntry, isFirstAct: boolean): S
     if (from !== undefined) before[size] = from;
   }
   const { decidedAtMs, decisionId, policy } = entry.recommendation;
-  const { reasons, text: reason } = reasonOf(JSON.parse(entry.json) as DecisionRecord, before);
+  const { reason, reasons } = said(entry, before);
   let after = known;
   for (const size of changed) {
     const { [size]: _before, ...others } = after;
@@ -148,6 +148,13 @@ function changedBy(known: SizeChanges, entry: BookEntry, isFirstAct: boolean): S
         : { ...others, [size]: { ...start, to, decidedAtMs, decisionId, policy, reason, reasons } };
   }
   return after;
+}
+
+/** Why the decision is what it is; what it says itself where it counts from the same sizes. */
+function said(entry: BookEntry, before: Partial<Allocation>): Pick<Recommendation, "reason" | "reasons"> {
+  if (SIZES.every((size) => before[size] === entry.observed[size])) return entry.recommendation;
+  const { reasons, text: reason } = reasonOf(JSON.parse(entry.json) as DecisionRecord, before);
+  return { reason, reasons };
 }
 
 function idsOf(setBy: SizeChanges): string[] {
