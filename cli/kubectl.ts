@@ -112,14 +112,14 @@ async function named({ load, name }: CommandEntry): Promise<Command> {
   return command;
 }
 
-type Open = (to: PodPort, localPort?: number) => Promise<Forwarded>;
+type OpenForward = (to: PodPort, localPort?: number) => Promise<Forwarded>;
 
 /** What the user did not name: the address of a scaler, of all of them, of a predictor. @param pod the one that is asked first */
 async function endpointFlags(
   { asks }: CommandEntry,
   words: readonly string[],
   { pod, pods }: { readonly pod: ScalerPod; readonly pods: readonly ScalerPod[] },
-  open: Open,
+  open: OpenForward,
 ): Promise<string[]> {
   const { portOf } = await import("@tradewind/kubernetes/port-forward/scaler-pods.ts");
   const flags: string[] = [];
@@ -155,7 +155,7 @@ async function showConsole(flags: Flags): Promise<void> {
 /** Finds the release, and closes every port that was opened when `use` is through. */
 async function withPorts(
   { context, kubeconfig, release, tradewindNamespace }: Flags,
-  use: (open: Open, release: Release) => Promise<void>,
+  use: (open: OpenForward, release: Release) => Promise<void>,
 ): Promise<void> {
   const [{ connectionOf, readKubeconfig }, { ApiClient }, { findRelease }, { forwardPort }] =
     await Promise.all([
@@ -170,7 +170,7 @@ async function withPorts(
   try {
     const choice: ReleaseChoice = { namespace: tradewindNamespace, release };
     const found = await findRelease(client, choice);
-    const open: Open = async (to, localPort) => {
+    const open: OpenForward = async (to, localPort) => {
       const forwarded = await forwardPort(read.config, to, localPort);
       opened.push(forwarded);
       return forwarded;

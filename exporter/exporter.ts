@@ -122,7 +122,7 @@ interface PlanTime {
 }
 
 /** What decides, and what it is decided by. */
-interface Deciding {
+interface DecisionParts {
   readonly keeper: StateKeeper;
   /** Of the decisions that changed a size; absent where nothing is kept. */
   readonly changes: StateKeeper | undefined;
@@ -248,7 +248,7 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
   return { http: api.address, grpc, ...(probes && { probe: probes.address }) };
 }
 
-async function prepareDecisions(setting: Setting, scaler: ScalerThread): Promise<Deciding> {
+async function prepareDecisions(setting: Setting, scaler: ScalerThread): Promise<DecisionParts> {
   const { clock, edges, log, metrics, options, undo } = setting;
   const { state } = options;
   const keeping = { clock, log, counter: metrics };
@@ -318,7 +318,7 @@ async function prepareDecisions(setting: Setting, scaler: ScalerThread): Promise
   await shelf.restore();
   const ownOf = ({ application: name, namespace }: FetchedPlan["header"]): Application | undefined =>
     application.find(namespace, name);
-  const takeAnnotations: Deciding["takeAnnotations"] = async (header) => {
+  const takeAnnotations: DecisionParts["takeAnnotations"] = async (header) => {
     const annotated = application.annotated(header.namespace, header.application);
     await queue.takeAnnotations(header, annotated, header.plannedAtMs);
   };
@@ -432,7 +432,7 @@ function planSource(
 async function openPorts(
   { clock, log, metrics, options, undo }: Setting,
   scaler: ScalerThread,
-  deciding: Deciding,
+  deciding: DecisionParts,
 ): Promise<{ api: ApiServer; probes: ProbeServer | undefined }> {
   const { application, courses, journal, overrides, plans, queue, recommender, statuses } = deciding;
   const monotonicMs = (): number => clock.monotonicMs();
@@ -552,7 +552,7 @@ function notCarriedOut(services: ReturnType<typeof knownServices>): string[] {
 }
 
 /** By the clock of the plans, which say when a change was proposed and when it expires; by our own while there is no plan. */
-function nowOfChange(id: string, { planTimes, queue }: Deciding, clock: Clock): number {
+function nowOfChange(id: string, { planTimes, queue }: DecisionParts, clock: Clock): number {
   const change = queue.list().find((each) => each.id === id);
   const { application: name, namespace } = change ?? {};
   const time = name && namespace ? planTimes.get(applicationKey({ name, namespace })) : undefined;
@@ -562,7 +562,7 @@ function nowOfChange(id: string, { planTimes, queue }: Deciding, clock: Clock): 
 }
 
 /** Applications that plans are for, as far as their configuration is known here. */
-function plannedApplications({ statuses, withApproved }: Deciding): Application[] {
+function plannedApplications({ statuses, withApproved }: DecisionParts): Application[] {
   return statuses().flatMap(({ plan }) => (plan && withApproved(plan.namespace, plan.application)) ?? []);
 }
 
@@ -612,7 +612,7 @@ function missing({
   overrides,
   plans,
   recommender,
-}: Deciding): string[] {
+}: DecisionParts): string[] {
   const problems = plans.statuses().flatMap(({ application: place, problem }) => {
     if (problem === undefined) return [];
     return [place === undefined ? problem : `application '${applicationKey(place)}': ${problem}`];

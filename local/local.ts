@@ -54,7 +54,7 @@ export interface LocalRun extends Running {
 }
 
 /** A change that was carried out, to be told with its reason. */
-interface Decided {
+interface CarriedOutChange {
   readonly service: string;
   readonly change: string;
   readonly size: keyof SizeChanges;
@@ -153,7 +153,7 @@ async function run(parts: RunParts): Promise<RunReport> {
     const policy = parsePolicy(options.policy);
     const phases = phasesOf(roundSeconds);
     const observer = createObserver(platform.processes.addresses);
-    const decided: Decided[] = [];
+    const decided: CarriedOutChange[] = [];
     const actuator = attach(parts, meters, observer, decided);
     const resizer = createResizer(platform.fleet, ({ service, from, to }) => {
       meters.actuations += 1;
@@ -291,7 +291,7 @@ function attach(
   { options, platform: { fleet, processes }, screen }: RunParts,
   meters: Meters,
   observer: Observer,
-  decided: Decided[],
+  decided: CarriedOutChange[],
 ): AttachedActuator {
   return attachActuator({
     policy: parsePolicy(options.policy),

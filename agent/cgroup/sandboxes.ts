@@ -14,7 +14,7 @@ const STARTING_MS = 10_000;
 
 type SandboxKind = "pause" | "gvisor";
 
-interface Judged {
+interface SandboxState {
   readonly firstMs: number;
   /** Undefined for a container. */
   kind: SandboxKind | undefined;
@@ -30,7 +30,7 @@ export class Sandboxes {
   readonly #procfs: string;
   readonly #clock: Clock;
   /** By directory. */
-  #judged = new Map<string, Judged>();
+  #judged = new Map<string, SandboxState>();
 
   constructor(procfs: string, clock: Clock) {
     this.#procfs = procfs;

@@ -40,7 +40,7 @@ export interface RegistryOptions {
   readonly log: Logger;
 }
 
-interface Kept {
+interface RegisteredContainer {
   readonly container: Container;
   readonly readings: ProbeReading[];
   /** Enclosing cgroups, the pod's and the root's. */
@@ -68,7 +68,7 @@ export class ContainerRegistry implements ProbeFailures {
   readonly metrics = new ProbeMetrics();
   readonly #options: RegistryOptions;
   readonly #groups: Groups;
-  readonly #kept = new Map<string, Kept>();
+  readonly #kept = new Map<string, RegisteredContainer>();
   readonly #sandboxed = new SandboxedPods();
   /** Undefined after a container came or went. */
   #judgedPods: readonly JudgedPod[] | undefined;
@@ -325,7 +325,7 @@ export class ContainerRegistry implements ProbeFailures {
     });
   }
 
-  #sample(kept: Kept, probes: readonly Probe[]): void {
+  #sample(kept: RegisteredContainer, probes: readonly Probe[]): void {
     this.#kept.set(kept.container.id, kept);
     this.#judgedPods = undefined;
     for (const probe of probes) {

@@ -51,7 +51,7 @@ const [SUPPORTED, SUCCESS, FAILURES, DURATION, INTERVAL, LAST, SAMPLES, MISSES, 
   0, 1, 2, 3, 4, 5, 6, 7, 8,
 ] as const;
 
-interface Opened {
+interface OpenCollector {
   readonly definition: CollectorDefinition;
   readonly collector: Collector;
   readonly values: Float64Array;
@@ -65,7 +65,7 @@ const LOOK_AGAIN_SECONDS = 60;
 
 /** The node's own collectors: opens them, samples them, contains their failures and tells how they fare. */
 export class NodeCollectors {
-  readonly #opened: Opened[];
+  readonly #opened: OpenCollector[];
   readonly #self = new Table(COLUMNS);
   readonly #schedule: Schedule;
   readonly #sink: Sink;
@@ -116,7 +116,7 @@ export class NodeCollectors {
     }
   }
 
-  #open(definition: CollectorDefinition, source: Source): Opened {
+  #open(definition: CollectorDefinition, source: Source): OpenCollector {
     const { name } = definition;
     const { values } = this.#self.row(name, { collector: name });
     values[FAILURES] = 0;
@@ -132,14 +132,14 @@ export class NodeCollectors {
     return opened;
   }
 
-  #add(opened: Opened): SignalId {
+  #add(opened: OpenCollector): SignalId {
     return this.#schedule.add(opened.definition.schedule, {
       read: (time) => this.#sample(opened, time),
       failed: (error) => this.#failed(opened, error),
     });
   }
 
-  #sample({ collector, values }: Opened, time: SampleTime): number {
+  #sample({ collector, values }: OpenCollector, time: SampleTime): number {
     const value = collector.sample(time, this.#sink);
     values[DURATION] = Math.max(0, this.#schedule.now().seconds - time.seconds);
     values[SUPPORTED] = 1;
@@ -149,7 +149,7 @@ export class NodeCollectors {
   }
 
   /** What was read before is no longer true: its series go, so that nothing stale is served. */
-  #failed(opened: Opened, error: unknown): void {
+  #failed(opened: OpenCollector, error: unknown): void {
     const { definition, collector, values } = opened;
     const absent = error instanceof AbsentSource || readFailure(error) === "absent";
     const wasFine = values[SUCCESS] === 1 || Number.isNaN(values[SUPPORTED]);

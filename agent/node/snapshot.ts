@@ -121,11 +121,13 @@ function integrals(
   });
 }
 
-type Given<T> = { [Key in keyof T]?: Exclude<T[Key], undefined> };
+type WithoutAbsent<T> = { [Key in keyof T]?: Exclude<T[Key], undefined> };
 
 /** Without the absent parts: absent is absent on the wire, too. */
-function given<T extends object>(parts: T): Given<T> {
-  return Object.fromEntries(Object.entries(parts).filter(([, part]) => part !== undefined)) as Given<T>;
+function given<T extends object>(parts: T): WithoutAbsent<T> {
+  return Object.fromEntries(
+    Object.entries(parts).filter(([, part]) => part !== undefined),
+  ) as WithoutAbsent<T>;
 }
 
 /** The snapshot as JSON in chunks, so that thousands of containers are never one string in memory. */

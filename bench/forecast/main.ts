@@ -72,7 +72,7 @@ function fittedHoltWinters(values: readonly number[], season: number): HoltWinte
   return fitted;
 }
 
-interface Trained {
+interface TrainedGru {
   readonly gru: Gru | undefined;
   readonly seconds: number;
   readonly scale: (value: number) => number;
@@ -84,7 +84,7 @@ function trainedGru(
   cut: number,
   aheads: readonly number[],
   options: BenchmarkOptions,
-): Trained {
+): TrainedGru {
   const sorted = values.slice(0, cut).toSorted((a, b) => a - b);
   const at = (share: number): number => sorted[Math.floor(share * (sorted.length - 1))] ?? 0;
   const [middle, spread] = [at(0.5), at(0.75) - at(0.25) || 1];
@@ -102,7 +102,7 @@ const meanOf = (values: readonly number[], origin: number): number =>
   mean(values.slice(Math.max(0, origin + 1 - MEAN_STEPS), origin + 1));
 
 /** What is asked after every step: each method with its forecast for one horizon. */
-interface Asked {
+interface ForecastQuestion {
   readonly data: LoadData;
   readonly values: readonly number[];
   readonly origin: number;
@@ -110,11 +110,16 @@ interface Asked {
 }
 
 /** The value of the season before the step that is forecast; of the step before it where there is no season. */
-const rivalOf = ({ ahead, data, origin, values }: Asked): number =>
+const rivalOf = ({ ahead, data, origin, values }: ForecastQuestion): number =>
   values[origin + ahead - (data.season ?? 1)] ?? 0;
 
 /** Adds the errors of one forecast. */
-function judge(sum: Sums, asked: Asked, served: ForecastPoint, forecasts: Record<Method, number>): void {
+function judge(
+  sum: Sums,
+  asked: ForecastQuestion,
+  served: ForecastPoint,
+  forecasts: Record<Method, number>,
+): void {
   const load = asked.data.values[asked.origin + asked.ahead];
   if (load === null || load === undefined) return;
   for (const method of METHODS) {
@@ -130,7 +135,7 @@ function judge(sum: Sums, asked: Asked, served: ForecastPoint, forecasts: Record
 }
 
 /** Origins of the test part, one after the other; what is learnt before them is learnt from the steps before them alone. */
-function rolling(data: LoadData, aheads: readonly number[], options: BenchmarkOptions): Rolled {
+function rolling(data: LoadData, aheads: readonly number[], options: BenchmarkOptions): RollingSums {
   const values = filled(data.values);
   const cut = Math.floor((1 - TEST_SHARE) * values.length);
   const trained = trainedGru(values, cut, aheads, options);
@@ -166,7 +171,7 @@ function rolling(data: LoadData, aheads: readonly number[], options: BenchmarkOp
   return { sums, servedSeconds, trainingSeconds: trained.seconds };
 }
 
-interface Rolled {
+interface RollingSums {
   readonly sums: readonly Sums[];
   readonly servedSeconds: number;
   readonly trainingSeconds: number;

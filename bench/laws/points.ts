@@ -6,7 +6,7 @@ export interface Life {
   isOver: boolean;
 }
 
-interface Waiting {
+interface WaitingPoint {
   readonly life: Life;
   readonly go: () => void;
 }
@@ -18,7 +18,7 @@ interface Waiting {
 export class Points {
   /** Names of those that somebody came to, with how often a process was killed there. */
   readonly #kills: Map<string, number>;
-  readonly #waiting: (Waiting & { readonly name: string })[] = [];
+  readonly #waiting: (WaitingPoint & { readonly name: string })[] = [];
 
   /** @param kills added to; points of several worlds may be counted together */
   constructor(kills: Map<string, number>) {

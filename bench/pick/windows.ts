@@ -121,7 +121,7 @@ function answeredRates(seen: readonly Seen[], { traced: { calls } }: Scenario): 
   return new Map(seen.map(({ arrivals, service: { name } }) => [name, arrivals * (shares.get(name) ?? 1)]));
 }
 
-function windowOf(one: Seen, answered: Answered, startMs: number, rng: Rng): Window {
+function windowOf(one: Seen, answered: AnsweredRequests, startMs: number, rng: Rng): Window {
   const { own, service, state } = one;
   const ownLatency = summary(own.slice());
   const responseLatency = summary(answered.responses);
@@ -141,7 +141,7 @@ function windowOf(one: Seen, answered: Answered, startMs: number, rng: Rng): Win
 }
 
 /** What callers of a service see of it. */
-interface Answered {
+interface AnsweredRequests {
   readonly responses: Float64Array;
   readonly perSecond: number;
 }

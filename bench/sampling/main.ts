@@ -44,7 +44,7 @@ const SECONDS = 21_600;
 const QUICK_SECONDS = 7_200;
 
 /** A policy and its figures by signal. */
-interface Measured {
+interface SampledPolicy {
   readonly policy: Policy;
   readonly by: ReadonlyMap<string, Figures>;
 }
@@ -92,7 +92,7 @@ function namesOf(all: readonly Scene[]): string[] {
   return [...new Set(all.map(({ trace }) => trace.name))];
 }
 
-function rows(measured: readonly Measured[], names: readonly string[]): unknown[] {
+function rows(measured: readonly SampledPolicy[], names: readonly string[]): unknown[] {
   return names.map((name) => ({
     name,
     half: isTuned(name) ? "tuning" : "test",
@@ -100,7 +100,7 @@ function rows(measured: readonly Measured[], names: readonly string[]): unknown[
   }));
 }
 
-function overallOf(measured: readonly Measured[], names: readonly string[]) {
+function overallOf(measured: readonly SampledPolicy[], names: readonly string[]) {
   return measured.map(({ policy, by }) => {
     const figure = worst(names.flatMap((name) => by.get(name) ?? []));
     const meetsTargets = shortfall(figure) === 0;

@@ -24,7 +24,7 @@ export interface PlaceCounts {
   readonly evicted: number;
 }
 
-interface Held {
+interface HeldPlace {
   readonly sender: string;
   readonly evict: () => void;
   /** Number of the moment since which it is idle; undefined while it is busy. */
@@ -39,7 +39,7 @@ interface Held {
 export class FairPlaces {
   private readonly limits: PlaceLimits;
   /** By sender, the oldest first. */
-  private readonly bySender = new Map<string, Set<Held>>();
+  private readonly bySender = new Map<string, Set<HeldPlace>>();
   private held = 0;
   private moments = 0;
   private refused = 0;
@@ -60,7 +60,7 @@ export class FairPlaces {
       this.refused += 1;
       return undefined;
     }
-    const place: Held = { sender, evict, idleSince: this.nextMoment() };
+    const place: HeldPlace = { sender, evict, idleSince: this.nextMoment() };
     const own = this.bySender.get(sender) ?? new Set();
     this.bySender.set(sender, own.add(place));
     this.held += 1;
@@ -80,17 +80,17 @@ export class FairPlaces {
     const own = this.bySender.get(sender);
     if ((own?.size ?? 0) >= this.limits.maxPerSender) return this.evict(longestIdle(own ?? []));
     if (this.held < this.limits.maxPlaces) return true;
-    let most: Set<Held> = new Set();
+    let most: Set<HeldPlace> = new Set();
     for (const places of this.bySender.values()) if (places.size > most.size) most = places;
     if (most.size <= (own?.size ?? 0) + 1) return this.evict(longestIdle(this.all()));
     return this.evict(longestIdle(most) ?? most.values().next().value);
   }
 
-  private *all(): Generator<Held> {
+  private *all(): Generator<HeldPlace> {
     for (const places of this.bySender.values()) yield* places;
   }
 
-  private evict(place: Held | undefined): boolean {
+  private evict(place: HeldPlace | undefined): boolean {
     if (place === undefined) return false;
     this.evicted += 1;
     this.remove(place);
@@ -98,7 +98,7 @@ export class FairPlaces {
     return true;
   }
 
-  private remove(place: Held): void {
+  private remove(place: HeldPlace): void {
     const own = this.bySender.get(place.sender);
     if (own?.delete(place) !== true) return;
     this.held -= 1;
@@ -111,8 +111,8 @@ export class FairPlaces {
   }
 }
 
-function longestIdle(places: Iterable<Held>): Held | undefined {
-  let longest: Held | undefined;
+function longestIdle(places: Iterable<HeldPlace>): HeldPlace | undefined {
+  let longest: HeldPlace | undefined;
   for (const place of places) {
     if (place.idleSince === undefined) continue;
     if (longest?.idleSince === undefined || place.idleSince < longest.idleSince) longest = place;

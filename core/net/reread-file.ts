@@ -14,7 +14,7 @@ export interface RereadOptions {
 }
 
 /** How the bytes of a file are used. */
-interface Reading<Content> {
+interface FileUse<Content> {
   /** What the file is, for messages: `token file`. */
   readonly what: string;
   /** Code of the error when the first read fails. */
@@ -29,14 +29,14 @@ interface Reading<Content> {
  */
 export class RereadFile<Content> {
   readonly #path: string;
-  readonly #reading: Reading<Content>;
+  readonly #reading: FileUse<Content>;
   readonly #options: RereadOptions;
   #content: Content;
   #readMs: number;
   #lastProblem: string | undefined;
 
   /** @throws TradewindError `reading.code` when the file cannot be used */
-  constructor(path: string, reading: Reading<Content>, options: RereadOptions) {
+  constructor(path: string, reading: FileUse<Content>, options: RereadOptions) {
     this.#path = path;
     this.#reading = reading;
     this.#options = options;

@@ -16,14 +16,14 @@ interface KnownContainer {
   readonly throttledRatio: number | undefined;
 }
 
-interface Heard {
+interface AgentReading {
   readonly atMs: number;
   readonly containers: ReadonlyMap<string, KnownContainer>;
 }
 
 /** What the newest snapshots of all agents say of services. Pure: it is told what was heard, and when. */
 export class AgentReadings {
-  private readonly heard = new Map<string, Heard>();
+  private readonly heard = new Map<string, AgentReading>();
 
   /** @param atMs when the agent was asked, on our monotonic clock */
   hear(agent: string, { containers }: Snapshot, atMs: number): void {
@@ -60,12 +60,12 @@ export class AgentReadings {
   reading(namespace: string, workloads: readonly WishWorkload[]): ServiceReading | undefined {
     const read: (KnownContainer & { readonly atMs: number })[] = [];
     for (const { atMs, containers } of this.heard.values()) {
-      for (const known of containers.values()) {
-        const { sample, sinceMs } = known;
+      for (const container of containers.values()) {
+        const { sample, sinceMs } = container;
         const isYoung = sinceMs !== undefined && atMs - sinceMs < YOUNG_MS;
         const counts =
           !isYoung && sample.ageSeconds <= OLDEST_SAMPLE_SECONDS && sample.cpu.usageCores !== undefined;
-        if (counts && isOf(sample, namespace, workloads)) read.push({ ...known, atMs });
+        if (counts && isOf(sample, namespace, workloads)) read.push({ ...container, atMs });
       }
     }
     if (read.length === 0) return undefined;

@@ -10,7 +10,7 @@ const CONFIGURATION = /^[^.].*\.(ya?ml|json)$/;
 /** More files of a directory are not looked at. */
 const MOST_FILES = 1_000;
 
-interface Held {
+interface FileEntry {
   readonly text: string;
   readonly entry: ApplicationEntry;
 }
@@ -23,7 +23,7 @@ export class ApplicationFiles implements ApplicationEntries {
   readonly #files: readonly string[];
   readonly #directories: readonly string[];
   readonly #pollMs: number;
-  #held = new Map<string, Held>();
+  #held = new Map<string, FileEntry>();
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> = Promise.resolve();
   #stopped = false;
@@ -67,7 +67,7 @@ export class ApplicationFiles implements ApplicationEntries {
   }
 
   async #look(onChange: () => void): Promise<void> {
-    const now = new Map<string, Held>();
+    const now = new Map<string, FileEntry>();
     let isOther = false;
     for (const path of await this.#paths()) {
       const before = this.#held.get(path);
@@ -99,7 +99,7 @@ export class ApplicationFiles implements ApplicationEntries {
 }
 
 /** @returns `before` where nothing changed; undefined where the file is gone */
-async function look(path: string, before: Held | undefined): Promise<Held | undefined> {
+async function look(path: string, before: FileEntry | undefined): Promise<FileEntry | undefined> {
   let text = "";
   let problem: string | undefined;
   try {

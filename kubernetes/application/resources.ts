@@ -22,7 +22,7 @@ export interface ApplicationResourcesOptions {
   readonly observer?: WatchObserver | undefined;
 }
 
-interface Held {
+interface ResourceEntry {
   /** As it was read, and as text: an object that is the same need not be compared. */
   readonly read: z.infer<typeof Resource>["spec"];
   readonly spec: string;
@@ -32,7 +32,7 @@ interface Held {
 /** Follows Application resources, as a single one is followed: one that is not valid any more keeps its last valid state. */
 export class ApplicationResources implements ApplicationEntries {
   readonly #reflector: Reflector<z.infer<typeof Resource>>;
-  #held = new Map<string, Held>();
+  #held = new Map<string, ResourceEntry>();
   #onChange: () => void = () => undefined;
 
   constructor({ name, ...options }: ApplicationResourcesOptions) {
@@ -68,7 +68,7 @@ export class ApplicationResources implements ApplicationEntries {
   }
 
   #take(): void {
-    const now = new Map<string, Held>();
+    const now = new Map<string, ResourceEntry>();
     for (const [key, { metadata, spec }] of this.#reflector.items) {
       const before = this.#held.get(key);
       const text = before?.read === spec ? before.spec : JSON.stringify(spec);
@@ -89,7 +89,7 @@ const again = (
 function entryOf(
   { generation: newest, name, namespace }: z.infer<typeof Resource>["metadata"],
   spec: z.infer<typeof Resource>["spec"],
-  before: Held | undefined,
+  before: ResourceEntry | undefined,
 ): ApplicationEntry {
   const place = { namespace, name };
   const origin = `crd:${namespace}/${name}`;

@@ -43,7 +43,7 @@ interface Observation {
 }
 
 /** A lease that has become ours, and the time before it was written: others may count it from then on. */
-interface Held {
+interface HeldLease {
   readonly lease: Lease;
   readonly writtenMs: number;
 }
@@ -95,7 +95,7 @@ export class LeaderElector {
     }
   }
 
-  private async leadWhileHeld({ lease, writtenMs }: Held): Promise<void> {
+  private async leadWhileHeld({ lease, writtenMs }: HeldLease): Promise<void> {
     const { identity, lead, log, name } = this.options;
     const term = new AbortController();
     const signal = AbortSignal.any([term.signal, this.stopping.signal]);
@@ -139,7 +139,7 @@ export class LeaderElector {
     }
   }
 
-  private async acquire(): Promise<Held | undefined> {
+  private async acquire(): Promise<HeldLease | undefined> {
     const { client, clock, identity, name, namespace } = this.options;
     const place = { resource: RESOURCES.leases, namespace, name };
     const { signal } = this.stopping;

@@ -233,9 +233,9 @@ export function podRequests(
   };
   let running = spec.containers.reduce<Amounts>((sum, each) => added(sum, requestsOf(each)), {});
   let [sidecars, starting]: [Amounts, Amounts] = [{}, {}];
-  for (const each of spec.initContainers) {
-    const requests = requestsOf(each);
-    if (staysOn(each)) {
+  for (const initContainer of spec.initContainers) {
+    const requests = requestsOf(initContainer);
+    if (staysOn(initContainer)) {
       running = added(running, requests);
       sidecars = added(sidecars, requests);
       starting = largest(starting, sidecars);

@@ -248,12 +248,12 @@ interface Rise {
   readonly seconds: number;
 }
 
-interface Reading {
+interface CounterReading {
   readonly atMs: number;
   readonly value: number;
 }
 
-function readingsOf(points: readonly Point[], name: CounterName): readonly Reading[] {
+function readingsOf(points: readonly Point[], name: CounterName): readonly CounterReading[] {
   return points.flatMap(({ atMs, sample }) => {
     const value = sample.cpu[name];
     return value === undefined ? [] : [{ atMs, value }];
@@ -264,7 +264,7 @@ function readingsOf(points: readonly Point[], name: CounterName): readonly Readi
  * How much a counter rose within the interval, read between the readings around its ends, and the time that this covers;
  * undefined when that is too little.
  */
-function riseWithin(readings: readonly Reading[], startMs: number, endMs: number): Rise | undefined {
+function riseWithin(readings: readonly CounterReading[], startMs: number, endMs: number): Rise | undefined {
   const from = readingAt(readings, startMs) ?? readings.find(({ atMs }) => atMs >= startMs);
   const to = readingAt(readings, endMs) ?? readings.findLast(({ atMs }) => atMs <= endMs);
   if (from === undefined || to === undefined) return undefined;
@@ -274,14 +274,14 @@ function riseWithin(readings: readonly Reading[], startMs: number, endMs: number
 }
 
 /** Between the last two readings before the end. */
-function lastRise(readings: readonly Reading[], endMs: number): Rise | undefined {
+function lastRise(readings: readonly CounterReading[], endMs: number): Rise | undefined {
   const [before, last] = readings.filter(({ atMs }) => atMs <= endMs).slice(-2);
   if (before === undefined || last === undefined) return undefined;
   return { amount: last.value - before.value, seconds: (last.atMs - before.atMs) / 1e3 };
 }
 
 /** The counter at a time between two readings; undefined outside of them. */
-function readingAt(readings: readonly Reading[], atMs: number): Reading | undefined {
+function readingAt(readings: readonly CounterReading[], atMs: number): CounterReading | undefined {
   const before = readings.findLast((reading) => reading.atMs <= atMs);
   const after = readings.find((reading) => reading.atMs > atMs);
   if (before === undefined || after === undefined) return undefined;

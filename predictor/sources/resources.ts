@@ -85,7 +85,7 @@ function smallest(values: readonly (number | undefined)[]): number | undefined {
   return known.length === 0 || known.length < values.length ? undefined : Math.min(...known);
 }
 
-interface Reading {
+interface ResourceReading {
   readonly uses: ReadonlyMap<string, ContainerUse>;
   readonly isSettled: (pod: WorkloadPod) => boolean;
   readonly interval: Interval;
@@ -94,7 +94,7 @@ interface Reading {
   readonly classes: NodeClasses;
 }
 
-function workloadResources(workload: Workload, reading: Reading): ServiceResources {
+function workloadResources(workload: Workload, reading: ResourceReading): ServiceResources {
   const { rooms } = reading;
   const ready = workload.pods.filter((pod) => pod.ready);
   const starts = ready.flatMap(({ startedAtMs }) => (startedAtMs === undefined ? [] : [startedAtMs]));
@@ -129,7 +129,7 @@ function revisionOf(
 function containerWindow(
   pod: WorkloadPod,
   declared: WorkloadContainer,
-  { classes, interval, isSettled, uses }: Reading,
+  { classes, interval, isSettled, uses }: ResourceReading,
 ): ContainerWindow {
   const use = uses.get(containerKey(declared.id));
   const settled = isSettled(pod);

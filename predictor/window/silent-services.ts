@@ -22,7 +22,7 @@ interface Caller {
   isSeen: boolean;
 }
 
-interface Known {
+interface ServiceRecord {
   seenMs: number;
   /** Requests, and calls of known callers among them, faded. */
   requests: number;
@@ -40,7 +40,7 @@ interface Known {
  * vouched for: one that users, timers or queues reach has no caller that would know. Pure: no clock, no I/O; bounded.
  */
 export class SilentServices {
-  private readonly known = new Map<string, Known>();
+  private readonly known = new Map<string, ServiceRecord>();
 
   /** The set with rate 0 where a service is known to have had no requests, after what it tells was remembered. */
   vouch(set: WindowSet): WindowSet {
@@ -169,10 +169,10 @@ export class SilentServices {
     known.unresolved = FADING * known.unresolved + window.unresolvedCallsPerSecond * seconds(window);
   }
 
-  private remembered({ endMs, service }: Window): Known | undefined {
+  private remembered({ endMs, service }: Window): ServiceRecord | undefined {
     const known = this.known.get(service);
     if (known !== undefined || this.known.size >= MOST_SERVICES) return known;
-    const made: Known = {
+    const made: ServiceRecord = {
       seenMs: endMs,
       requests: 0,
       explained: 0,

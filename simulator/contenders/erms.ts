@@ -82,12 +82,12 @@ export const ERMS: Contender = {
     const profiles = new Map(setting.world.services.map((name) => [name, new PieceWise()]));
     return numbersBrain(setting, (facts, { flows }) => {
       const models = new Map<string, Linear>();
-      for (const each of facts) {
-        const profile = profiles.get(each.service);
-        profile?.add(each);
+      for (const fact of facts) {
+        const profile = profiles.get(fact.service);
+        profile?.add(fact);
         const line = profile?.line();
-        if (line && each.requestsPerSecond !== undefined)
-          models.set(each.service, { weight: line.a * each.requestsPerSecond, b: line.b });
+        if (line && fact.requestsPerSecond !== undefined)
+          models.set(fact.service, { weight: line.a * fact.requestsPerSecond, b: line.b });
       }
       const wanted = new Map<string, { replicas: number }>();
       for (const flow of flows) {

@@ -33,10 +33,13 @@ export interface ServiceFacts {
 const finite = (values: readonly (number | undefined)[]): number[] =>
   values.filter((value): value is number => value !== undefined && Number.isFinite(value));
 
-type Measured = Pick<ServiceFacts, "usedCores" | "utilisation" | "memoryBytes" | "cpuSecondsPerRequest">;
+type MeasuredWindow = Pick<
+  ServiceFacts,
+  "usedCores" | "utilisation" | "memoryBytes" | "cpuSecondsPerRequest"
+>;
 
 /** What `kubectl top` says of the main containers of ready pods. */
-function measuredUse(ready: readonly PodView[], podCores: number, rate: number | undefined): Measured {
+function measuredUse(ready: readonly PodView[], podCores: number, rate: number | undefined): MeasuredWindow {
   const used = meanOfKnown(finite(ready.map(({ cpuUsageCores }) => cpuUsageCores)));
   const memory = finite(ready.map(({ memoryWorkingSetBytes }) => memoryWorkingSetBytes));
   const usedCores = used === undefined ? undefined : used * ready.length;

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { generated } from "../../simulator/applications/generated.ts";
 import { hotelReservation } from "../../simulator/applications/hotel-reservation.ts";
-import { media } from "../../simulator/applications/media.ts";
 import { onlineBoutique } from "../../simulator/applications/online-boutique.ts";
 import { socialNetwork } from "../../simulator/applications/social-network.ts";
 import { sockShop } from "../../simulator/applications/sock-shop.ts";
@@ -20,7 +19,6 @@ const named: readonly (readonly [
 ])[] = [
   ["hotel reservation", hotelReservation, 8],
   ["social network", socialNetwork, 12],
-  ["media", media, 14],
   ["sock shop", sockShop, 8],
   ["online boutique", onlineBoutique, 10],
   ["train ticket", trainTicket, 40],

@@ -21,8 +21,8 @@ export interface TierLayout {
 export class Tiers {
   readonly #layout: TierLayout;
   readonly #rings: readonly Ring[];
-  /** Rows of the present bucket of each sparser tier. */
-  readonly #open: (number[][] | undefined)[];
+  /** The present bucket of each sparser tier. */
+  readonly #open: (Bucket | undefined)[];
 
   constructor(layout: TierLayout) {
     this.#layout = layout;
@@ -43,13 +43,12 @@ export class Tiers {
     this.#layout.sizes.forEach(({ everyMs }, tier) => {
       if (everyMs === 0) return;
       const open = this.#open[tier];
-      const [first] = open ?? [];
-      if (open === undefined || first === undefined) this.#open[tier] = [[...row]];
-      else if (Math.floor((first[0] ?? 0) / everyMs) === Math.floor(atMs / everyMs)) open.push([...row]);
-      else {
-        this.#rings[tier]?.push(merged(open, this.#layout));
-        this.#open[tier] = [[...row]];
-      }
+      const number = Math.floor(atMs / everyMs);
+      if (open?.number === number) return open.add(row);
+      if (open !== undefined) this.#rings[tier]?.push(open.merged());
+      const next = new Bucket(number, this.#layout);
+      next.add(row);
+      this.#open[tier] = next;
     });
   }
 
@@ -59,7 +58,7 @@ export class Tiers {
     let fromMs = Number.POSITIVE_INFINITY;
     this.#rings.forEach((ring, tier) => {
       const open = this.#open[tier];
-      const tierRows = [...ring.rows(), ...(open === undefined ? [] : [merged(open, this.#layout)])];
+      const tierRows = [...ring.rows(), ...(open === undefined ? [] : [open.merged()])];
       const older = tierRows.filter(([atMs = 0]) => atMs < fromMs && atMs > sinceMs);
       denseRows = [...older, ...denseRows];
       fromMs = Math.min(fromMs, tierRows[0]?.[0] ?? Number.POSITIVE_INFINITY);
@@ -120,16 +119,45 @@ class Ring {
 /** A 32-bit float in the digits that it holds: 0.3, not 0.30000001192092896. */
 const asWritten = (value: number): number => Number(value.toPrecision(7));
 
-function merged(rows: readonly (readonly number[])[], { merges, weight }: TierLayout): number[] {
-  return merges.map((merge, column) => {
-    const rowsWithValue = rows.filter((row) => !Number.isNaN(row[column]));
-    const values = rowsWithValue.map((row) => row[column] ?? Number.NaN);
-    if (values.length === 0) return Number.NaN;
-    if (merge === "last") return values.at(-1) ?? Number.NaN;
-    if (merge === "max") return Math.max(...values);
-    const weights = rowsWithValue.map((row) => (merge === "byWeight" ? (row[weight] ?? 0) : 1));
-    const total = weights.reduce((sum, each) => sum + each, 0);
-    if (total === 0) return values.at(-1) ?? Number.NaN;
-    return values.reduce((sum, value, index) => sum + value * (weights[index] ?? 0), 0) / total;
-  });
+/** What is kept of a column: its last value and the highest, its sum and the sum of its weights. */
+const [LAST, HIGHEST, SUM, WEIGHT] = [0, 1, 2, 3];
+const CELLS = 4;
+
+/** Rows that become one. */
+class Bucket {
+  readonly number: number;
+  readonly #layout: TierLayout;
+  readonly #cells: Float64Array;
+
+  constructor(number: number, layout: TierLayout) {
+    this.number = number;
+    this.#layout = layout;
+    this.#cells = new Float64Array(CELLS * layout.merges.length);
+    for (let cell = LAST; cell < this.#cells.length; cell += CELLS) this.#cells[cell] = Number.NaN;
+  }
+
+  add(row: readonly number[]): void {
+    const { merges, weight } = this.#layout;
+    for (const [column, merge] of merges.entries()) {
+      const value = row[column] ?? Number.NaN;
+      if (Number.isNaN(value)) continue;
+      const cells = this.#cells.subarray(CELLS * column, CELLS * (column + 1));
+      const [last = Number.NaN, highest = 0, sum = 0, total = 0] = cells;
+      const share = merge === "byWeight" ? (row[weight] ?? 0) : 1;
+      cells[HIGHEST] = Number.isNaN(last) ? value : Math.max(highest, value);
+      cells[LAST] = value;
+      cells[SUM] = sum + value * share;
+      cells[WEIGHT] = total + share;
+    }
+  }
+
+  merged(): number[] {
+    return this.#layout.merges.map((merge, column) => {
+      const cells = this.#cells.subarray(CELLS * column, CELLS * (column + 1));
+      const [last = Number.NaN, highest = Number.NaN, sum = 0, total = 0] = cells;
+      if (Number.isNaN(last) || merge === "last") return last;
+      if (merge === "max") return highest;
+      return total === 0 || Number.isNaN(total) ? last : sum / total;
+    });
+  }
 }

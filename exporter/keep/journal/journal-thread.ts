@@ -9,7 +9,7 @@ const YOUNG_MEGABYTES = 2;
 /** About 10 MB, while the disk does not answer. */
 const MOST_WAITING_ROWS = 10_000;
 
-interface Waiting {
+interface WaitingRows {
   readonly rows: number;
   readonly resolve: (problem: string | undefined) => void;
 }
@@ -22,7 +22,7 @@ interface RunningThread {
 /** Writes a journal in a thread of its own, so that a disk that stalls holds up nobody but those who wait for it. */
 export class JournalThread {
   readonly #directory: string;
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #waiting = new Map<number, WaitingRows>();
   #nextId = 1;
   #waitingRows = 0;
   #running: RunningThread | undefined;

@@ -28,7 +28,7 @@ export interface ScalerThreadEdges {
   readonly onDeath: (error: TradewindError) => void;
 }
 
-interface Waiting {
+interface WaitingQuestion {
   readonly resolve: (answer: Answers[Question]) => void;
   readonly reject: (error: TradewindError) => void;
   readonly timer: NodeJS.Timeout | undefined;
@@ -38,7 +38,7 @@ interface Waiting {
 export class ScalerThread {
   readonly #worker: Worker;
   readonly #edges: ScalerThreadEdges;
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #waiting = new Map<number, WaitingQuestion>();
   #nextId = 1;
   #lastReport = NOTHING_YET;
   #lastApplications = "";
@@ -178,7 +178,7 @@ export class ScalerThread {
       patienceMs === undefined
         ? undefined
         : setTimeout(() => this.#settle(id)?.reject(silent(question, patienceMs)), patienceMs);
-    this.#waiting.set(id, { resolve: resolve as Waiting["resolve"], reject, timer });
+    this.#waiting.set(id, { resolve: resolve as WaitingQuestion["resolve"], reject, timer });
     this.#worker.postMessage({ kind: "question", id, question } satisfies ToScaler, []);
     return promise;
   }
@@ -197,7 +197,7 @@ export class ScalerThread {
     }
   }
 
-  #settle(id: number): Waiting | undefined {
+  #settle(id: number): WaitingQuestion | undefined {
     const waiting = this.#waiting.get(id);
     this.#waiting.delete(id);
     clearTimeout(waiting?.timer);

@@ -22,7 +22,7 @@ export interface DecidedModels {
 }
 
 /** A decision that was published. */
-interface Decided extends DecidedModels {
+interface PublishedDecision extends DecidedModels {
   /** That it was decided on. */
   readonly windowSet: Pick<WindowSet, "flows" | "windows">;
   /** How many windows the model of each service has seen. */
@@ -31,7 +31,7 @@ interface Decided extends DecidedModels {
 
 /** Answers what would be at other sizes or another load, by the models of the last decision. */
 export class LastWhatIf {
-  #last: Decided | undefined;
+  #last: PublishedDecision | undefined;
   #against: AgainstMeasured | undefined;
 
   /** Undefined before the first decision. */
@@ -39,7 +39,7 @@ export class LastWhatIf {
     return this.#last;
   }
 
-  adopt(decided: Decided): void {
+  adopt(decided: PublishedDecision): void {
     this.#last = decided;
     this.#against = undefined;
   }
@@ -81,7 +81,7 @@ export class LastWhatIf {
   }
 
   /** The same for every question about one decision. */
-  #measured(models: WhatIf, { plan, services, windowSet }: Decided): AgainstMeasured {
+  #measured(models: WhatIf, { plan, services, windowSet }: PublishedDecision): AgainstMeasured {
     if (this.#against !== undefined) return this.#against;
     const lastWindows = lastWindowOf(models, windowSet, plan.objective.percentile);
     const modelled = new Set(models.models(1).services.flatMap(({ name, own }) => (own ? [name] : [])));

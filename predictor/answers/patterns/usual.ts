@@ -6,7 +6,7 @@ const LEAST = 10;
 /** Windows after which what was unusual is usual: half an hour of 15 s. */
 const ACCEPTED = 120;
 
-interface Known {
+interface UsualState {
   values: number[];
   /** Windows in a row that were not taken up. */
   unusual: number;
@@ -16,7 +16,7 @@ interface Known {
 
 /** Usual values by name: of windows in which nothing was unusual. */
 export class UsualValues {
-  readonly #known = new Map<string, Known>();
+  readonly #known = new Map<string, UsualState>();
   readonly #most: number;
   #window = 0;
 

@@ -11,8 +11,8 @@ import { containerSize } from "../../decide/facts/size.ts";
 import { routeName, ruleOf } from "../../decide/facts/user-flows.ts";
 import type { StoredFlow } from "../../store/window-store.ts";
 
-type Judged = PeriodReport["routes"][number];
-type Served = PeriodReport["services"][number];
+type ReportedRoute = PeriodReport["routes"][number];
+type ReportedService = PeriodReport["services"][number];
 
 const MOST_NEWEST = 20;
 const HOUR_MS = 3_600_000;
@@ -21,8 +21,8 @@ const HOUR_MS = 3_600_000;
 export class Period {
   readonly #application: Application;
   readonly #rules: RouteRules;
-  readonly #routes = new Map<string, Judged>();
-  readonly #services = new Map<string, Served>();
+  readonly #routes = new Map<string, ReportedRoute>();
+  readonly #services = new Map<string, ReportedService>();
   /** Of all routes: by the begin of a window, how long it was and whether any route missed in it. */
   readonly #intervals = new Map<number, { seconds: number; isMissed: boolean }>();
   /** How many there are by service, and the newest of all, newest first. */
@@ -168,7 +168,7 @@ const NOTHING_PAID = { cost: 0, cpuCoreHours: 0, memoryGigabyteHours: 0, replica
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
-function paidInAll(services: readonly Served[]): typeof NOTHING_PAID {
+function paidInAll(services: readonly ReportedService[]): typeof NOTHING_PAID {
   return {
     cost: sum(services.map(({ cost }) => cost)),
     cpuCoreHours: sum(services.map(({ cpuCoreHours }) => cpuCoreHours)),

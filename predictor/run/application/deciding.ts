@@ -108,7 +108,7 @@ export interface DecidingOptions {
 const MOST_UNMAPPED = 10;
 
 /** What the last window was decided from. */
-interface Decided {
+interface LastDecision {
   readonly inputs: PolicyInputs;
   readonly missing: readonly string[];
   readonly window: ClosedWindow;
@@ -120,7 +120,7 @@ export class Deciding {
   private readonly silent = new SilentServices();
   private readonly refused = new RefusedShare();
   private state: PolicyState;
-  private last: Decided | undefined;
+  private last: LastDecision | undefined;
   private readonly past = new PastLoads();
   private readonly calendars = new LearnedCalendars();
 

@@ -5,13 +5,13 @@ import type { Reasoned } from "../../answers/reason/explain.ts";
 import type { Sketch } from "../../answers/reason/sketch.ts";
 
 /** An explanation with what a model was asked and answered, word for word; absent: none was asked, or none answered. */
-interface Answered {
+interface AnsweredExplanation {
   readonly explanation: Explanation;
   readonly answer?: string;
   readonly prompt?: Prompt;
 }
 
-interface Kept extends Answered {
+interface KeptExplanation extends AnsweredExplanation {
   /** Every signal of every service, which may be megabytes: gzipped JSON. */
   readonly packedSketch: Buffer;
   readonly bytes: number;
@@ -21,7 +21,7 @@ interface Kept extends Answered {
 export class KeptExplanations {
   readonly #maxCount: number;
   readonly #maxBytes: number;
-  #all: readonly Kept[] = [];
+  #all: readonly KeptExplanation[] = [];
 
   /** @param maxBytes the newest is kept however large it is */
   constructor(maxCount: number, maxBytes: number) {
@@ -29,7 +29,7 @@ export class KeptExplanations {
     this.#maxBytes = maxBytes;
   }
 
-  get all(): readonly Kept[] {
+  get all(): readonly KeptExplanation[] {
     return this.#all;
   }
 
@@ -38,13 +38,13 @@ export class KeptExplanations {
   }
 
   /** @param made is replaced by `answered`, where it is still kept */
-  replace(made: Explanation, answered: Answered): void {
+  replace(made: Explanation, answered: AnsweredExplanation): void {
     this.#keep(
       this.#all.map((each) => (each.explanation === made ? weighed(answered, each.packedSketch) : each)),
     );
   }
 
-  #keep(all: readonly Kept[]): void {
+  #keep(all: readonly KeptExplanation[]): void {
     let bytes = all.reduce((sum, each) => sum + each.bytes, 0);
     this.#all = all.filter((each, at) => {
       const left = all.length - at;
@@ -55,12 +55,12 @@ export class KeptExplanations {
   }
 }
 
-const weighed = (answered: Answered, packedSketch: Buffer): Kept => ({
+const weighed = (answered: AnsweredExplanation, packedSketch: Buffer): KeptExplanation => ({
   ...answered,
   packedSketch,
   bytes: packedSketch.length + JSON.stringify(answered).length,
 });
 
 /** The state that an explanation cites. */
-export const sketchOf = ({ packedSketch }: Pick<Kept, "packedSketch">): Sketch =>
+export const sketchOf = ({ packedSketch }: Pick<KeptExplanation, "packedSketch">): Sketch =>
   JSON.parse(gunzipSync(packedSketch).toString()) as Sketch;

@@ -7,7 +7,7 @@ import { decompressed } from "./compression.ts";
 import type { Compression } from "./compression.ts";
 import type { ReceiverLimits } from "./limits.ts";
 import { malformed, overloaded, tooLarge } from "./refusal.ts";
-import { Turns } from "./turns.ts";
+import { SenderTurns } from "./turns.ts";
 
 /** A span has 40 bytes of ids and times that no compression makes smaller: a body that grows by a larger factor holds none. */
 const MOST_EXPANSION = 128;
@@ -44,7 +44,7 @@ export interface BodyWorkOptions {
  * for what its bodies cost.
  */
 export class BodyWork {
-  private readonly turns = new Turns();
+  private readonly turns = new SenderTurns();
   private readonly options: BodyWorkOptions;
   private sliceEndMs = 0;
   /** Undefined between slices. */

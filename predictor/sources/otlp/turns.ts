@@ -1,5 +1,5 @@
 /** Runs one task at a time. Senders take turns, so that one with many tasks does not hold up another with few. */
-export class Turns {
+export class SenderTurns {
   /** By sender, in the order of their turns. */
   private readonly waiting = new Map<string, (() => void)[]>();
   private isBusy = false;

@@ -42,7 +42,7 @@ export interface Detected {
 }
 
 /** Whose request metrics are looked for. */
-interface Wanted {
+interface WantedMetrics {
   readonly options: PrometheusOptions;
   readonly namespace: string;
   readonly entries: readonly string[];
@@ -56,7 +56,7 @@ interface Wanted {
 export async function detectMapping(
   client: PrometheusClient,
   reader: RateReader,
-  wanted: Wanted,
+  wanted: WantedMetrics,
   atMs: number,
   signal?: AbortSignal,
 ): Promise<Detected> {

@@ -207,10 +207,10 @@ function kept(query: RateQuery, series: readonly Series[]): readonly Series[] {
 /** Series with the same labels are one series: what the server said about it twice is put together. */
 function distinct(series: readonly Series[]): Series[] {
   const byLabels = new Map<string, Series>();
-  for (const each of series) {
-    const key = labelKey(each.metric);
+  for (const oneSeries of series) {
+    const key = labelKey(oneSeries.metric);
     const known = byLabels.get(key);
-    const own = { metric: each.metric, values: pairs(each), histograms: histogramPairs(each) };
+    const own = { metric: oneSeries.metric, values: pairs(oneSeries), histograms: histogramPairs(oneSeries) };
     if (known === undefined) byLabels.set(key, own);
     else {
       for (const pair of own.values) known.values?.push(pair);

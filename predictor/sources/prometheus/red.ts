@@ -208,12 +208,12 @@ function grouped(
   keyOf: (labels: RateSeries["labels"]) => ServiceKey | undefined,
 ): Iterable<{ key: ServiceKey; members: RateSeries[] }> {
   const groups = new Map<string, { key: ServiceKey; members: RateSeries[] }>();
-  for (const each of series) {
-    const key = keyOf(each.labels);
+  for (const oneSeries of series) {
+    const key = keyOf(oneSeries.labels);
     if (key === undefined) continue;
     const id = JSON.stringify([key.namespace, key.service]);
     const group = groups.get(id) ?? { key, members: [] };
-    group.members.push(each);
+    group.members.push(oneSeries);
     groups.set(id, group);
   }
   return groups.values();

@@ -83,8 +83,8 @@ function readResource(attributes: readonly unknown[]): SpanResource {
 
 /** Attributes with what they say, the first text of a list; empty where that is neither text nor number. */
 function* textAttributes(attributes: readonly unknown[]): Generator<{ key: string; text: string }> {
-  for (const each of attributes) {
-    const { data } = Attribute.safeParse(each);
+  for (const attribute of attributes) {
+    const { data } = Attribute.safeParse(attribute);
     if (data === undefined) continue;
     const { arrayValue, intValue, stringValue } = data.value ?? {};
     const first = Text.safeParse(arrayValue?.values?.[0]).data?.stringValue;

@@ -84,11 +84,11 @@ export class SilenceAtWork {
 
   /** Tells the lessons what the planner made of the window that the last moments lie in. */
   label({ wishes }: Plan): void {
-    for (const wished of wishes) {
-      const planned = this.planned.get(wished.service)?.allocation;
-      for (const { before, inputs } of this.moments.get(wished.service) ?? []) {
+    for (const wish of wishes) {
+      const planned = this.planned.get(wish.service)?.allocation;
+      for (const { before, inputs } of this.moments.get(wish.service) ?? []) {
         if (planned !== undefined)
-          this.kind.lessons?.({ service: wished.service, inputs, before, planned, wished });
+          this.kind.lessons?.({ service: wish.service, inputs, before, planned, wished: wish });
       }
     }
     this.moments = new Map();
