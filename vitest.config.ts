@@ -83,6 +83,7 @@ const SLOW = [
   "predictor/run/application/gathering",
   "predictor/run/tenants",
   "predictor/sources/peers/peers",
+  "predictor/sources/peers/strangers",
   "predictor/store/retention",
   "simulator/applications",
   "simulator/contenders/numbers",
