@@ -129,12 +129,15 @@ export function mostUnlike(
 /** Changes that were seen before the network takes part, and how much the better of two records counts. */
 const LEAST_CHANGES = 3;
 const SHARPNESS = 4;
+/** Of less than this the network is not asked. */
+const LEAST_SHARE = 0.1;
 
 /** Share of the network in what another size or load makes of the time, by the record of both, [0, 1]; 0 before they have one. */
 export function networkShare({ changes }: Pick<LevelMemory, "changes"> = NOTHING): number {
   const [curve, network, windows] = changes as [number, number, number];
   if (windows <= LEAST_CHANGES || curve + network === 0) return 0;
-  return 1 / (1 + (network / curve) ** SHARPNESS);
+  const share = 1 / (1 + (network / curve) ** SHARPNESS);
+  return share < LEAST_SHARE ? 0 : share;
 }
 
 /** Standard deviation of ln self time at today's size. */

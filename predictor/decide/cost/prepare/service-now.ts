@@ -1,6 +1,7 @@
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { Window } from "@tradewind/core/contract/window.ts";
 import { allocatedCpuCores, hasCpuLimits, mainContainers } from "@tradewind/core/measure/main-containers.ts";
+import { networkShare } from "../../../models/level/level-memory.ts";
 import { MixedShape } from "../../../models/level/mixed-shape.ts";
 import { changeInterval } from "../../../models/queue/change-interval.ts";
 import type { ContainerPlace } from "../../../models/queue/change-interval.ts";
@@ -35,7 +36,7 @@ export const NO_SIZE: Size = { replicas: 0, cpuCores: 0, memoryBytes: 0 };
 export interface ServiceNow {
   readonly observation: Observation;
   readonly model: ServiceModelMemory | undefined;
-  /** The latency network takes part in what is said of it. */
+  /** The latency network has a say in what is said of it. */
   readonly hasNetwork: boolean;
   /** At the size that it was asked for, which nothing changes. */
   readonly fixed: ServiceToSize;
@@ -85,7 +86,11 @@ export function servicesNow(
           { isNetworkUsed: cost.network, warmUpFactor },
         ),
       };
-      const hasNetwork = cost.network && model !== undefined && networkOf(model) !== undefined;
+      const hasNetwork =
+        cost.network &&
+        model !== undefined &&
+        networkShare(model.level) > 0 &&
+        networkOf(model) !== undefined;
       return { observation, model, hasNetwork, fixed: fixedFacts, speeds, resizeCores };
     });
   const names = new Set(measured.map(({ fixed }) => fixed.name));
