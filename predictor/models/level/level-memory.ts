@@ -100,8 +100,7 @@ export interface EarlierWindow extends LevelPoint {
   readonly cpuCores: number | undefined;
 }
 
-/** Windows that a change is looked for in, and the least change that teaches, as the sum of |ln| of load and size. */
-const LOOKED_BACK = 40;
+/** The least change that teaches, as the sum of |ln| of load and size. */
 const LEAST_CHANGE = 0.15;
 
 /** Of the last windows that whose load and size differ most from these; undefined where none differs enough. @param load ln */
@@ -114,7 +113,6 @@ export function mostUnlike(
   const size = Math.log(cpuCores ?? Number.NaN);
   let [unlike, most]: [EarlierWindow | undefined, number] = [undefined, LEAST_CHANGE];
   for (const [index, point] of points.entries()) {
-    if (index < points.length - LOOKED_BACK) continue;
     const kept = sizes[index + sizes.length - points.length] ?? Number.NaN;
     // A limit that came or went is no change of its size.
     if (Number.isFinite(kept) !== Number.isFinite(size)) continue;
@@ -128,7 +126,7 @@ export function mostUnlike(
 
 /** Changes that were seen before the network takes part, and how much the better of two records counts. */
 const LEAST_CHANGES = 3;
-const SHARPNESS = 4;
+const RECORD_POWER = 4;
 /** Of less than this the network is not asked. */
 const LEAST_SHARE = 0.1;
 
@@ -136,7 +134,7 @@ const LEAST_SHARE = 0.1;
 export function networkShare({ changes }: Pick<LevelMemory, "changes"> = NOTHING): number {
   const [curve, network, windows] = changes as [number, number, number];
   if (windows <= LEAST_CHANGES || curve + network === 0) return 0;
-  const share = 1 / (1 + (network / curve) ** SHARPNESS);
+  const share = 1 / (1 + (network / curve) ** RECORD_POWER);
   return share < LEAST_SHARE ? 0 : share;
 }
 
