@@ -39,7 +39,7 @@ const TUNING_SEEDS = 1;
 const TUNING_RUNS = 1;
 /** Left out unless asked for by name: what is switched off is no policy of its own. */
 const ON_REQUEST = new Set([
-  "tradewind-auto-network",
+  "tradewind-auto-curve",
   "tradewind-auto-no-seasons",
   "tradewind-auto-no-node-speeds",
 ]);

@@ -1,5 +1,5 @@
 import { networkOf } from "@tradewind/predictor/decide/cost/learn/learn-levels.ts";
-import { ServedLevel } from "@tradewind/predictor/models/level/served-level.ts";
+import { MixedShape } from "@tradewind/predictor/models/level/mixed-shape.ts";
 import { costPerHour } from "@tradewind/core/contract/prices.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
 import { serviceSpecs } from "@tradewind/core/contract/application.ts";
@@ -103,7 +103,7 @@ function ownTails(
   const here = { cpuCores: now.cpuCores, loadPerContainer: (window.requestsPerSecond ?? 0) / now.replicas };
   const served =
     here.loadPerContainer > 0
-      ? new ServedLevel(profile, 0.95, { here, level: model.level, network: networkOf(model) })
+      ? new MixedShape(profile, 0.95, { here, level: model.level, network: networkOf(model) })
       : undefined;
   return ({ cpuCores, memoryBytes, replicas }) => {
     const place = { cpuCores, loadPerContainer: requestsPerSecond / replicas };

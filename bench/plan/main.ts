@@ -1,5 +1,5 @@
 import { predictOwnTime } from "../../predictor/models/queue/tracked-profile.ts";
-import { ServedLevel } from "../../predictor/models/level/served-level.ts";
+import { MixedShape } from "../../predictor/models/level/mixed-shape.ts";
 import { shippedNetwork } from "../../predictor/models/network/shipped.ts";
 import type { Benchmark, BenchmarkOptions } from "../benchmark.ts";
 import { measureDecisions } from "./decide.ts";
@@ -39,7 +39,7 @@ function gradientMicros(): number {
     });
   }
   const here = { cpuCores: 0.5, loadPerContainer: 50 };
-  const served = new ServedLevel(known.profile, 0.95, {
+  const served = new MixedShape(known.profile, 0.95, {
     network: { network, state: known },
     level: undefined,
     here,

@@ -12,11 +12,8 @@ export const CostSettings = z.strictObject({
   shrinkSeconds: z.number().min(0).default(60),
   /** Seasons of the load that have proven themselves say what load will come. */
   seasons: z.boolean().default(true),
-  /**
-   * Levels of the last windows and the latency network count beside the queueing curve. Off: in closed loop they cost 1 % more and miss where
-   * spans are blind to the wait before the handler (docs/profiles.md).
-   */
-  network: z.boolean().default(false),
+  /** The latency network has a say in what other sizes and loads come to, as far as its record of changes is better than the curve's (docs/profiles.md). */
+  network: z.boolean().default(true),
   /** Measured CPU speeds of node classes count. */
   nodeSpeeds: z.boolean().default(true),
   /** CPU demand over capacity that no size goes beyond. */

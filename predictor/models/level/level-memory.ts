@@ -28,6 +28,10 @@ export const LevelMemory = z.strictObject({
   served: sums(JUDGED.length + 2),
   /** Windows judged. */
   windows: z.int().nonnegative(),
+  /** ln CPU limit of the containers in the windows of `points`, NaN without one, as 32-bit floats in base64. */
+  sizes: z.string().max(500).default(""),
+  /** What a change of load or size made of the time: fading sums of |ln error| of curve and of network, and of such windows. */
+  changes: sums(3).default([0, 0, 0]),
 });
 export type LevelMemory = z.infer<typeof LevelMemory>;
 
@@ -61,6 +65,8 @@ const NOTHING: Omit<LevelMemory, "percentile"> = {
   errors: [...emptyMixture(EXPERTS.length).errors],
   served: Array.from({ length: JUDGED.length + 2 }, () => 0),
   windows: 0,
+  sizes: "",
+  changes: [0, 0, 0],
 };
 
 const [BIAS, INSIDE] = [JUDGED.length, JUDGED.length + 1] as const;
@@ -88,14 +94,52 @@ function saidBy(memory: LevelMemory | undefined, load: number, { curve, network 
   );
 }
 
-/** ln self time at today's size and a load, as served. @param load ln of requests per second to a container */
-export function levelAt(memory: LevelMemory | undefined, load: number, models: ModelLogs): number {
-  return mixed(memory ?? NOTHING, saidBy(memory, load, models));
+/** A window whose load or size was another one. */
+export interface EarlierWindow extends LevelPoint {
+  /** CPU limit of its containers; undefined: none. */
+  readonly cpuCores: number | undefined;
+}
+
+/** The least change that teaches, as the sum of |ln| of load and size. */
+const LEAST_CHANGE = 0.15;
+
+/** Of the last windows that whose load and size differ most from these; undefined where none differs enough. @param load ln */
+export function mostUnlike(
+  memory: LevelMemory,
+  { cpuCores, load }: { readonly cpuCores: number | undefined; readonly load: number },
+): EarlierWindow | undefined {
+  const points = pointsOf(memory);
+  const sizes = unpacked(memory.sizes);
+  const size = Math.log(cpuCores ?? Number.NaN);
+  let [unlike, most]: [EarlierWindow | undefined, number] = [undefined, LEAST_CHANGE];
+  for (const [index, point] of points.entries()) {
+    const kept = sizes[index + sizes.length - points.length] ?? Number.NaN;
+    // A limit that came or went is no change of its size.
+    if (Number.isFinite(kept) !== Number.isFinite(size)) continue;
+    const resized = Number.isFinite(size) ? Math.abs(kept - size) : 0;
+    const change = Math.abs(point.load - load) + resized;
+    if (change > most)
+      [unlike, most] = [{ ...point, cpuCores: Number.isFinite(kept) ? Math.exp(kept) : undefined }, change];
+  }
+  return unlike;
+}
+
+/** Changes that were seen before the network takes part, and how much the better of two records counts. */
+const LEAST_CHANGES = 3;
+const RECORD_POWER = 4;
+/** Of less than this the network is not asked. */
+const LEAST_SHARE = 0.1;
+
+/** Share of the network in what another size or load makes of the time, by the record of both, [0, 1]; 0 before they have one. */
+export function networkShare({ changes }: Pick<LevelMemory, "changes"> = NOTHING): number {
+  const [curve, network, windows] = changes as [number, number, number];
+  if (windows <= LEAST_CHANGES || curve + network === 0) return 0;
+  const share = 1 / (1 + (network / curve) ** RECORD_POWER);
+  return share < LEAST_SHARE ? 0 : share;
 }
 
 /** Standard deviation of ln self time at today's size. */
-export function sigmaOf(memory: LevelMemory | undefined): number {
-  const { served, weight } = memory ?? NOTHING;
+function sigmaOf({ served, weight }: LevelMemory): number {
   const mean = (OF_MEAN_DISTANCE * (served[0] as number) + FIRST_SIGMA) / (weight + 1);
   return Math.max(LEAST_SIGMA, mean);
 }
@@ -103,22 +147,41 @@ export function sigmaOf(memory: LevelMemory | undefined): number {
 /** One window of a service: ln load of a container and ln self time. */
 export interface LevelWindow extends LevelPoint {
   readonly percentile: LevelMemory["percentile"];
+  /** CPU limit of its containers; undefined: none. */
+  readonly cpuCores: number | undefined;
   /** What curve and network said of it before; undefined where they knew nothing yet. */
   readonly models: ModelLogs | undefined;
+  /** The window before that was least like it, and what they say of that now; undefined: none is unlike it. */
+  readonly earlier: (LevelPoint & { readonly models: ModelLogs }) | undefined;
 }
 
 /** Takes in a window, after judging by it what was said of it. */
 export function levelAfter(
   before: LevelMemory | undefined,
-  { load, models, percentile, time }: LevelWindow,
+  { cpuCores, earlier, load, models, percentile, time }: LevelWindow,
 ): LevelMemory {
   const known = before?.percentile === percentile ? before : { ...NOTHING, percentile };
   const judged = models === undefined ? known : judgedBy(known, { load, time }, models);
   const points = [...pointsOf(known), { load, time }].slice(-KEPT_POINTS);
+  const sizes = [...unpacked(known.sizes), Math.log(cpuCores ?? Number.NaN)].slice(-KEPT_POINTS);
   return {
     ...judged,
+    ...(models && earlier && { changes: changesAfter(known, time - earlier.time, models, earlier.models) }),
+    sizes: packed(Float64Array.from(sizes)),
     points: packed(Float64Array.from(points.flatMap((point) => [point.load, point.time]))),
   };
+}
+
+function changesAfter(
+  { changes }: LevelMemory,
+  measured: number,
+  now: ModelLogs,
+  earlier: ModelLogs,
+): number[] {
+  const errors = [now.curve - earlier.curve, now.network - earlier.network].map((said) =>
+    Math.abs(measured - said),
+  );
+  return changes.map((sum, index) => KEPT * sum + (errors[index] ?? 1));
 }
 
 function judgedBy(memory: LevelMemory, { load, time }: LevelPoint, models: ModelLogs): LevelMemory {

@@ -35,7 +35,7 @@ const SLOTS_PER_SILENT_LOOK = 7;
 
 export function startOurs(
   setting: Setting,
-  { choice, network = false, nodeSpeeds = true, onEvent, onInputs, rewrite, seasons = true, silence }: Kind,
+  { choice, network = true, nodeSpeeds = true, onEvent, onInputs, rewrite, seasons = true, silence }: Kind,
 ): Brain {
   const { actuators, plant, processDown, seed, truth, world } = setting;
   const application = {
@@ -127,9 +127,9 @@ export const OURS: readonly Contender[] = [
   ),
   ours("tradewind-queue", { choice: "queue" }, "Tradewind, policy queue: the ladder up to queue balancing."),
   ours(
-    "tradewind-auto-network",
-    { choice: "auto", network: true },
-    "Tradewind, policy auto, with measured levels and the latency network: what they are worth.",
+    "tradewind-auto-curve",
+    { choice: "auto", network: false },
+    "Tradewind, policy auto, without the latency network: what it is worth.",
   ),
   ours(
     "tradewind-auto-no-seasons",

@@ -2,7 +2,7 @@ import { networkMemory, networkState } from "@tradewind/predictor/models/network
 import { shippedNetwork } from "@tradewind/predictor/models/network/shipped.ts";
 import { predictOwnTime } from "@tradewind/predictor/models/queue/tracked-profile.ts";
 import type { OwnTime } from "@tradewind/predictor/models/queue/tracked-profile.ts";
-import { ServedLevel } from "@tradewind/predictor/models/level/served-level.ts";
+import { MixedShape } from "@tradewind/predictor/models/level/mixed-shape.ts";
 import { stateAfter } from "../../predictor/models/network/windows.ts";
 import { attempt, expect, never } from "../engine/oracle.ts";
 import type { Target } from "../engine/target.ts";
@@ -27,7 +27,7 @@ function useState(text: string): void {
   const out: OwnTime = { meanSeconds: 0, tailSeconds: 0, sigma: 0, tailByCores: 0, tailByLoad: 0 };
   const network = { network: NETWORK, state };
   const served = attempt(
-    () => new ServedLevel(KNOWN.profile, 0.95, { network, level: undefined, here: HERE }),
+    () => new MixedShape(KNOWN.profile, 0.95, { network, level: undefined, here: HERE }),
     never,
   );
   for (const place of PLACES) {

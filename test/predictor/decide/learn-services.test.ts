@@ -11,10 +11,9 @@ import { describe, expect, it } from "vitest";
 import { START_MS, window, WINDOW_MS, windowSet } from "../measurements.ts";
 import { costWindowOf, seen } from "./given.ts";
 
-/** It is off by default. */
-const withNetwork = (given: CostWindow): CostWindow => ({
+const withoutNetwork = (given: CostWindow): CostWindow => ({
   ...given,
-  settings: { ...given.settings, cost: { ...given.settings.cost, network: true } },
+  settings: { ...given.settings, cost: { ...given.settings.cost, network: false } },
 });
 
 const FACTS = { service: "backend", replicas: 2, rate: 20, ownSeconds: 0.05, podUsageCores: 0.5 };
@@ -24,11 +23,7 @@ function after(windows: readonly Partial<Window>[], before: readonly ServiceMode
   let services = before;
   for (const [at, part] of windows.entries()) {
     const made = Object.assign(window(FACTS, START_MS + at * WINDOW_MS), part);
-    services = servicesAfter(
-      { services: [...services] },
-      withNetwork(costWindowOf(windowSet([made]))),
-      new Map(),
-    );
+    services = servicesAfter({ services: [...services] }, costWindowOf(windowSet([made])), new Map());
   }
   const [backend] = services;
   if (backend === undefined) throw new Error("nothing is known of the backend");
@@ -52,10 +47,10 @@ describe("what is kept of a service's level and of the latency network", () => {
     expect(after(same(3), [kept])).toEqual(after(same(3), [known]));
   });
 
-  it("is the level alone where the network is switched off, as it is by default", () => {
+  it("is the level alone where the network is switched off", () => {
     const [kept] = servicesAfter(
       { services: [after(same(8))] },
-      costWindowOf(windowSet([window(FACTS)])),
+      withoutNetwork(costWindowOf(windowSet([window(FACTS)]))),
       new Map(),
     );
     expect(kept?.level).toBeDefined();

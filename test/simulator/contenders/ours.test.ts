@@ -88,7 +88,7 @@ describe("Tradewind with the latency network", () => {
       load: (at) => 20 + 15 * Math.sin((2 * Math.PI * at) / 300),
       seconds: 600,
     };
-    const [with_, without] = [await ours("tradewind-auto-network", wave), await ours("tradewind-auto", wave)];
+    const [with_, without] = [await ours("tradewind-auto", wave), await ours("tradewind-auto-curve", wave)];
     expect(with_.levels!["planner"]).toBeGreaterThan(0.8);
     expect(without.levels).not.toHaveProperty("planner");
     expect(with_.requests).toBeGreaterThan(0.9 * without.requests);

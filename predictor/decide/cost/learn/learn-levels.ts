@@ -1,7 +1,7 @@
-import { accuracyOf, levelAfter } from "../../../models/level/level-memory.ts";
-import type { LevelAccuracy, LevelMemory } from "../../../models/level/level-memory.ts";
-import { askModels } from "../../../models/level/served-level.ts";
-import type { NetworkOfService } from "../../../models/level/served-level.ts";
+import { accuracyOf, levelAfter, mostUnlike } from "../../../models/level/level-memory.ts";
+import type { LevelAccuracy, LevelMemory, ModelLogs } from "../../../models/level/level-memory.ts";
+import { askModels } from "../../../models/level/mixed-shape.ts";
+import type { NetworkOfService, Place } from "../../../models/level/mixed-shape.ts";
 import { networkMemory, networkState } from "../../../models/network/network-memory.ts";
 import { SHIPPED_NAME, shippedNetwork } from "../../../models/network/shipped.ts";
 import { logLoad } from "../../../models/network/window-inputs.ts";
@@ -49,16 +49,17 @@ function levelWith(
   const { cpuCores, loadPerContainer } = observation;
   const seconds = measuredAt(observation, percentile);
   if (seconds === undefined || !isPositive(loadPerContainer)) return model.level;
-  const place = { cpuCores, loadPerContainer };
-  const models = isCalibrated(model.profile)
-    ? askModels(model.profile, networkOf(model), place, percentile)
-    : undefined;
-  return levelAfter(model.level, {
-    percentile,
-    load: logLoad(loadPerContainer),
-    time: Math.log(seconds),
-    models,
-  });
+  const load = logLoad(loadPerContainer);
+  const network = networkOf(model);
+  const ask = (place: Place): ModelLogs | undefined =>
+    isCalibrated(model.profile) ? askModels(model.profile, network, place, percentile) : undefined;
+  const models = ask({ cpuCores, loadPerContainer });
+  const { level } = model;
+  const unlike =
+    models && network && level?.percentile === percentile ? mostUnlike(level, { cpuCores, load }) : undefined;
+  const before = unlike && ask({ cpuCores: unlike.cpuCores, loadPerContainer: Math.exp(unlike.load) });
+  const earlier = unlike && before ? { ...unlike, models: before } : undefined;
+  return levelAfter(level, { percentile, cpuCores, load, time: Math.log(seconds), models, earlier });
 }
 
 /** Undefined where too few calls say it. */

@@ -1,7 +1,8 @@
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { Window } from "@tradewind/core/contract/window.ts";
 import { allocatedCpuCores, hasCpuLimits, mainContainers } from "@tradewind/core/measure/main-containers.ts";
-import { ServedLevel } from "../../../models/level/served-level.ts";
+import { networkShare } from "../../../models/level/level-memory.ts";
+import { MixedShape } from "../../../models/level/mixed-shape.ts";
 import { changeInterval } from "../../../models/queue/change-interval.ts";
 import type { ContainerPlace } from "../../../models/queue/change-interval.ts";
 import { stalledShares } from "../../../models/queue/cpu-bursts.ts";
@@ -35,7 +36,7 @@ export const NO_SIZE: Size = { replicas: 0, cpuCores: 0, memoryBytes: 0 };
 export interface ServiceNow {
   readonly observation: Observation;
   readonly model: ServiceModelMemory | undefined;
-  /** The latency network takes part in what is said of it. */
+  /** The latency network has a say in what is said of it. */
   readonly hasNetwork: boolean;
   /** At the size that it was asked for, which nothing changes. */
   readonly fixed: ServiceToSize;
@@ -85,7 +86,11 @@ export function servicesNow(
           { isNetworkUsed: cost.network, warmUpFactor },
         ),
       };
-      const hasNetwork = cost.network && model !== undefined && networkOf(model) !== undefined;
+      const hasNetwork =
+        cost.network &&
+        model !== undefined &&
+        networkShare(model.level) > 0 &&
+        networkOf(model) !== undefined;
       return { observation, model, hasNetwork, fixed: fixedFacts, speeds, resizeCores };
     });
   const names = new Set(measured.map(({ fixed }) => fixed.name));
@@ -184,8 +189,8 @@ function modelled(
   if (model === undefined || container === undefined || window === undefined) return {};
   if (!isCalibrated(model.profile)) return {};
   const isLimited = hasCpuLimits(window);
-  const served = isNetworkUsed ? servedLevel(model, window, modelPercentile(percentile)) : undefined;
-  const timesWith = selfTimes(model, modelPercentile(percentile), isLimited, served);
+  const shape = isNetworkUsed ? mixedShape(model, window, modelPercentile(percentile)) : undefined;
+  const timesWith = selfTimes(model, modelPercentile(percentile), isLimited, shape);
   const demand = demandOf(model.profile);
   return {
     stepCpuCores: resizable.cpu ? spec.cpu.stepCores : 0,
@@ -193,7 +198,7 @@ function modelled(
     own: timesWith((replicas) => speeds?.at(replicas) ?? 0),
     ...(speeds && { elsewhere: elsewhereOf(speeds, timesWith, bounded(observation, 1), classRooms) }),
     ...(isLimited && model.bursts && demand && { stalled: stalledShares(model.bursts, demand) }),
-    ownChange: changeOf(model.profile, modelPercentile(percentile), isLimited, served),
+    ownChange: changeOf(model.profile, modelPercentile(percentile), isLimited, shape),
   };
 }
 
@@ -201,15 +206,15 @@ function modelled(
 type SelfTimes = (logOf: (replicas: number) => number) => OwnTimes;
 
 /** Undefined where its last window does not say at what load it runs: then the curve alone says all. */
-function servedLevel(
+function mixedShape(
   model: ServiceModelMemory,
   window: Window,
   percentile: ReturnType<typeof modelPercentile>,
-): ServedLevel | undefined {
+): MixedShape | undefined {
   const { cpuCores, loadPerContainer } = profileObservation(window, false, { youngSeconds: 0 }) ?? {};
   if (!isPositive(loadPerContainer)) return undefined;
   const here = { cpuCores, loadPerContainer };
-  return new ServedLevel(model.profile, percentile, { here, level: model.level, network: networkOf(model) });
+  return new MixedShape(model.profile, percentile, { here, level: model.level, network: networkOf(model) });
 }
 
 /** @param isLimited CPU limits bind; without one the size of a container changes no time */
@@ -217,7 +222,7 @@ function selfTimes(
   { profile }: ServiceModelMemory,
   percentile: ReturnType<typeof modelPercentile>,
   isLimited: boolean,
-  served: ServedLevel | undefined,
+  shape: MixedShape | undefined,
 ): SelfTimes {
   const curves = new Map<number, { state: ProfileState; tails: ProfileTails }>();
   const curveAt = (log: number) => {
@@ -240,7 +245,7 @@ function selfTimes(
       const log = logOf(replicas);
       write(log, place, ownTime, isTailAlone);
       if (log !== 0) write(0, place, base, isTailAlone);
-      served?.apply(place, ownTime, isTailAlone, log === 0 ? ownTime : base);
+      shape?.apply(place, ownTime, isTailAlone, log === 0 ? ownTime : base);
     };
 }
 
@@ -248,14 +253,14 @@ function changeOf(
   profile: ProfileState,
   percentile: ReturnType<typeof modelPercentile>,
   isLimited: boolean,
-  served: ServedLevel | undefined,
+  shape: MixedShape | undefined,
 ): OwnChange {
   const placed = (place: ContainerPlace): ContainerPlace =>
     isLimited ? place : { ...place, cpuCores: undefined };
   return (from, to) => {
     const [here, there] = [placed(from), placed(to)];
     const { high, low } = changeInterval(profile, here, there, percentile);
-    const factor = served?.shapeOver(profile, percentile, here, there) ?? 1;
+    const factor = shape?.factorOver(profile, percentile, here, there) ?? 1;
     return { low: (1 + low) * factor - 1, high: (1 + high) * factor - 1 };
   };
 }

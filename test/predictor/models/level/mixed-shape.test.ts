@@ -5,9 +5,11 @@ import {
   isOutdone,
   levelAfter,
   LevelMemory,
+  mostUnlike,
+  networkShare,
 } from "@tradewind/predictor/models/level/level-memory.ts";
-import { askModels, ServedLevel } from "@tradewind/predictor/models/level/served-level.ts";
-import type { NetworkOfService } from "@tradewind/predictor/models/level/served-level.ts";
+import { askModels, MixedShape } from "@tradewind/predictor/models/level/mixed-shape.ts";
+import type { NetworkOfService } from "@tradewind/predictor/models/level/mixed-shape.ts";
 import { LatencyNetwork } from "@tradewind/predictor/models/network/latency-network.ts";
 import type { NetworkState } from "@tradewind/predictor/models/network/latency-network.ts";
 import {
@@ -37,29 +39,68 @@ function levelOf(
   percentile: LevelMemory["percentile"] = 0.95,
 ): LevelMemory {
   let level: LevelMemory | undefined;
+  const load = Math.log(HERE.loadPerContainer);
   for (const each of seconds) {
     const models = askModels(state.profile, { network, state }, HERE, percentile);
     level = levelAfter(level, {
       percentile,
-      load: Math.log(HERE.loadPerContainer),
+      cpuCores: 1,
+      load,
       time: Math.log(each),
       models,
+      earlier: undefined,
     });
   }
   if (level === undefined) throw new Error("a level needs a window");
   return level;
 }
 
-function served(
-  percentile: LevelMemory["percentile"],
-  place: typeof HERE,
-  known: NetworkOfService | undefined,
-  { level, state }: { readonly level: LevelMemory | undefined; readonly state: NetworkState },
-  isTailAlone = false,
-): OwnTime {
+const network = shippedNetwork();
+const state = stateAfter(network, 30, 5);
+const known: NetworkOfService = { network, state };
+const THERE = { cpuCores: 1, loadPerContainer: 60 };
+
+/** What a service remembers whose windows came to and fro between two loads, and took what this says, s. */
+function levelBetween(secondsAt: (place: typeof HERE) => number, windows: number): LevelMemory {
+  let level: LevelMemory | undefined;
+  for (let index = 0; index < windows; index += 1) {
+    const place = index % 2 === 0 ? HERE : THERE;
+    const load = Math.log(place.loadPerContainer);
+    const unlike = level && mostUnlike(level, { cpuCores: 1, load });
+    const before = unlike && {
+      cpuCores: unlike.cpuCores,
+      loadPerContainer: Math.exp(unlike.load),
+    };
+    level = levelAfter(level, {
+      percentile: 0.95,
+      cpuCores: 1,
+      load,
+      time: Math.log(secondsAt(place)),
+      models: askModels(state.profile, known, place, 0.95),
+      earlier: before && { ...unlike, models: askModels(state.profile, known, before, 0.95) },
+    });
+  }
+  if (level === undefined) throw new Error("a level needs a window");
+  return level;
+}
+/** A level under whose record the network has half a say. */
+const HALF = { ...levelOf(known, [0.2]), changes: [1, 1, 9] };
+
+function curveAt(place: typeof HERE, percentile: LevelMemory["percentile"] = 0.95): OwnTime {
   const time = emptyTime();
   predictOwnTime(state.profile, place, percentile, time);
-  new ServedLevel(state.profile, percentile, { network: known, level, here: HERE }).apply(
+  return time;
+}
+
+function mixed(
+  percentile: LevelMemory["percentile"],
+  place: typeof HERE,
+  of: NetworkOfService | undefined,
+  level: LevelMemory | undefined,
+  isTailAlone = false,
+): OwnTime {
+  const time = curveAt(place, percentile);
+  new MixedShape(state.profile, percentile, { network: of, level, here: HERE }).apply(
     place,
     time,
     isTailAlone,
@@ -67,40 +108,55 @@ function served(
   return time;
 }
 
-const network = shippedNetwork();
-const state = stateAfter(network, 30, 5);
-const known: NetworkOfService = { network, state };
-
 describe("the self time that decisions are made with", () => {
-  it("is what the last windows measured, where a service runs as they did", () => {
-    const level = levelOf(known, [0.2, 0.21, 0.2, 0.2, 0.19, 0.2, 0.2, 0.2]);
-    expect(served(0.95, HERE, known, { level, state }).tailSeconds).toBeCloseTo(0.2, 2);
+  it("is what the curve says, where a service runs as it did", () => {
+    expect(mixed(0.95, HERE, known, HALF).tailSeconds).toBeCloseTo(curveAt(HERE).tailSeconds, 12);
   });
 
-  it("moves from there by the geometric mean of what curve and network say of the two places", () => {
-    const level = levelOf(known, [0.2, 0.2, 0.2, 0.2, 0.2, 0.2]);
+  it("moves from there by the geometric mean of curve and network where both said changes alike well", () => {
     const there = { cpuCores: 1.5, loadPerContainer: 45 };
     const [from, to] = [HERE, there].map((place) => askModels(state.profile, known, place, 0.95));
-    const ratio =
-      served(0.95, there, known, { level, state }).tailSeconds /
-      served(0.95, HERE, known, { level, state }).tailSeconds;
+    const ratio = mixed(0.95, there, known, HALF).tailSeconds / mixed(0.95, HERE, known, HALF).tailSeconds;
     const byModels = ((to?.curve ?? 0) - (from?.curve ?? 0) + (to?.network ?? 0) - (from?.network ?? 0)) / 2;
     expect(Math.log(ratio)).toBeCloseTo(byModels, 9);
     expect(Math.abs((to?.curve ?? 0) - (to?.network ?? 0))).toBeGreaterThan(1e-3);
   });
 
+  it("moves by the network alone where the network alone said what changes came to", () => {
+    const level = levelBetween((place) => Math.exp(askModels(state.profile, known, place, 0.95).network), 12);
+    expect(networkShare(level)).toBeCloseTo(1, 6);
+    const ratio = mixed(0.95, THERE, known, level).tailSeconds / mixed(0.95, HERE, known, level).tailSeconds;
+    const [from, to] = [HERE, THERE].map((place) => askModels(state.profile, known, place, 0.95).network);
+    expect(Math.log(ratio)).toBeCloseTo((to ?? 0) - (from ?? 0), 6);
+  });
+
+  it("moves by the curve alone where the curve said what changes came to", () => {
+    const level = levelBetween((place) => curveAt(place).tailSeconds, 12);
+    expect(networkShare(level)).toBeCloseTo(0, 6);
+    expect(mixed(0.95, THERE, known, level).tailSeconds).toBeCloseTo(curveAt(THERE).tailSeconds, 6);
+  });
+
+  it("is the curve's before four changes of load or size were seen", () => {
+    const bySteps = (windows: number) =>
+      levelBetween((place) => Math.exp(askModels(state.profile, known, place, 0.95).network), windows);
+    expect(networkShare(bySteps(4))).toBe(0);
+    expect(networkShare(bySteps(6))).toBeGreaterThan(0.9);
+    const steady = levelOf(known, [0.2, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2]);
+    expect(mixed(0.95, THERE, known, steady)).toEqual(curveAt(THERE));
+    expect(mixed(0.95, THERE, known, undefined)).toEqual(curveAt(THERE));
+  });
+
   it("has the slopes of its own differences, down with cores and up with load, at every percentile", () => {
     const rng = seededRng(8);
     for (const percentile of [0.5, 0.95, 0.99] as const) {
-      const level = levelOf(known, [0.1, 0.12, 0.11], percentile);
+      const level = { ...HALF, percentile };
       for (let i = 0; i < 200; i += 1) {
         const place = { cpuCores: 0.3 * 10 ** rng(), loadPerContainer: 2 + 60 * rng() };
-        const { tailByCores, tailByLoad, tailSeconds } = served(percentile, place, known, { level, state });
+        const { tailByCores, tailByLoad, tailSeconds } = mixed(percentile, place, known, level);
         expect(tailByCores).toBeLessThanOrEqual(0);
         expect(tailByLoad).toBeGreaterThanOrEqual(0);
         const at = (cores: number, load: number): number =>
-          served(percentile, { cpuCores: cores, loadPerContainer: load }, known, { level, state }, true)
-            .tailSeconds;
+          mixed(percentile, { cpuCores: cores, loadPerContainer: load }, known, level, true).tailSeconds;
         const step = 1e-5;
         const byCores =
           (at(place.cpuCores * (1 + step), place.loadPerContainer) -
@@ -120,29 +176,47 @@ describe("the self time that decisions are made with", () => {
     }
   });
 
-  it("is surer near the place where it runs than far from it", () => {
-    const level = levelOf(known, [0.2, 0.2, 0.2, 0.2, 0.2, 0.2]);
-    const at = (cpuCores: number): number =>
-      served(0.95, { ...HERE, cpuCores }, known, { level, state }).sigma;
-    expect(at(1.2)).toBeGreaterThan(at(1));
-    expect(at(3)).toBeGreaterThan(at(1.2));
-  });
-
-  it("is that of the curve's shape where a network says no number", () => {
+  it("is the curve's where a network says no number", () => {
     const broken = { network: new LatencyNetwork(new Float64Array(WEIGHT_COUNT).fill(Number.NaN)), state };
-    const level = levelOf(known, [0.2, 0.2, 0.2]);
     const there = { cpuCores: 2, loadPerContainer: 40 };
-    const time = served(0.95, there, broken, { level, state });
-    const alone = served(0.95, there, undefined, { level, state });
-    expect(time.tailSeconds).toBeCloseTo(alone.tailSeconds, 12);
-    expect(time.tailByCores).toBeCloseTo(alone.tailByCores, 12);
+    expect(mixed(0.95, there, broken, HALF)).toEqual(curveAt(there));
+  });
+});
+
+describe("the earlier window that a window is compared with", () => {
+  const levelAt = (places: readonly (readonly [load: number, cores: number | undefined])[]) =>
+    places.reduce<LevelMemory | undefined>(
+      (level, [load, cpuCores]) =>
+        levelAfter(level, {
+          percentile: 0.95,
+          cpuCores,
+          load: Math.log(load),
+          time: -2,
+          models: undefined,
+          earlier: undefined,
+        }),
+      undefined,
+    ) as LevelMemory;
+
+  it("is that whose load and size together were least like its own", () => {
+    const level = levelAt([
+      [10, 1],
+      [20, 1],
+      [20, 4],
+      [22, 1],
+    ]);
+    const unlike = mostUnlike(level, { cpuCores: 1, load: Math.log(20) });
+    expect(unlike?.cpuCores).toBeCloseTo(4, 5);
+    expect(Math.exp(unlike?.load ?? 0)).toBeCloseTo(20, 4);
   });
 
-  it("is what the models say before any window was measured", () => {
-    const time = served(0.95, HERE, undefined, { level: undefined, state });
-    const curve = emptyTime();
-    predictOwnTime(state.profile, HERE, 0.95, curve);
-    expect(time.tailSeconds).toBeCloseTo(curve.tailSeconds, 12);
+  it("is none where nothing changed by 15 % or more, and never one whose limit came or went", () => {
+    const level = levelAt([
+      [20, 1],
+      [22, 1.02],
+      [80, undefined],
+    ]);
+    expect(mostUnlike(level, { cpuCores: 1, load: Math.log(21) })).toBeUndefined();
   });
 });
 
@@ -171,7 +245,14 @@ describe("what is kept of a service between windows", () => {
 describe("how well a service is known", () => {
   it("is nothing before a window was expected", () => {
     expect(accuracyOf(undefined)).toBeUndefined();
-    const first = levelAfter(undefined, { percentile: 0.95, load: 3, time: -2, models: undefined });
+    const first = levelAfter(undefined, {
+      percentile: 0.95,
+      cpuCores: 1,
+      load: 3,
+      time: -2,
+      models: undefined,
+      earlier: undefined,
+    });
     expect(accuracyOf(first)).toBeUndefined();
   });
 
@@ -192,8 +273,10 @@ describe("how well a service is known", () => {
     const before = levelOf(known, [0.2, 0.2, 0.2]);
     const after = levelAfter(before, {
       percentile: 0.99,
+      cpuCores: 1,
       load: 3,
       time: -1,
+      earlier: undefined,
       models: { curve: -1, network: -1 },
     });
     expect(after.windows).toBe(1);
