@@ -65,6 +65,8 @@ const THROTTLED_SCALE = 0.1;
 export const LEAST_CALLS = [1, 2, 20, 100] as const;
 /** The median of requests whose self time holds all of their demand is no less than this below the mean demand. */
 const LEAST_OVERHEAD = 0.4;
+/** Share of the first CPU use that is taken for housekeeping, at most: three millicores are little beside a core and all of a small container. */
+const FIRST_HOUSEKEEPING = 0.1;
 /** Share of the first time measured that no CPU takes, at least. */
 const LEAST_BASE = 0.2;
 /** The statistics of one window say together about half of what as many independent ones would. */
@@ -160,6 +162,8 @@ function takeCpu(estimate: Estimate, program: Program, evidence: Evidence): numb
   const { mean } = estimate;
   const isFirstLoad = state.cpuWindows === 0 || state.lastLoad === undefined;
   if (isFirstLoad && loadPerContainer > 0) {
+    const mostHousekeeping = Math.log(FIRST_HOUSEKEEPING * cpuUsageCores);
+    mean[HOUSEKEEPING] = Math.min(mean[HOUSEKEEPING] as number, mostHousekeeping);
     mean[DEMAND] = Math.log(cpuUsageCores / loadPerContainer);
     bound(estimate);
   }

@@ -4,21 +4,21 @@ import { describeError } from "@tradewind/core/values/errors.ts";
 import type { Logger } from "@tradewind/core/process/log.ts";
 import { Gauge } from "prom-client";
 import type { Registry } from "prom-client";
-import { seasonAhead } from "../../decide/cost/learn/outlook.ts";
+import { HOLD_MS, seasonAhead } from "../../decide/cost/learn/outlook.ts";
 import type { CostSettings } from "../../decide/facts/cost-settings.ts";
 import { horizonSteps, LoadHorizons } from "../../forecast/horizons.ts";
 import type { PolicyState } from "../../decide/state.ts";
 
 /** The load to come, as the state of the last decision knows it: worked out when somebody asks, once for each step of load. */
 export class LoadForecasts {
-  readonly #settings: Pick<CostSettings, "seasons" | "standSeconds">;
+  readonly #settings: Pick<CostSettings, "seasons">;
   #state: PolicyState | undefined;
   readonly #horizons = new LoadHorizons();
   #points: readonly ForecastPoint[] = [];
   /** End of the steps that the points follow, and their length. */
   #after: readonly [number, number] = [Number.NaN, Number.NaN];
 
-  constructor(settings: Pick<CostSettings, "seasons" | "standSeconds">) {
+  constructor(settings: Pick<CostSettings, "seasons">) {
     this.#settings = settings;
   }
 
@@ -49,8 +49,8 @@ export class LoadForecasts {
   }
 
   #season({ outlook, startSeconds }: NonNullable<PolicyState["cost"]>): Pick<LoadForecast, "season"> {
-    const { seasons, standSeconds } = this.#settings;
-    const times = { horizonMs: 1e3 * startSeconds, holdMs: 1e3 * standSeconds };
+    const { seasons } = this.#settings;
+    const times = { horizonMs: 1e3 * startSeconds, holdMs: HOLD_MS };
     const { foreseen, reachSeconds } = seasonAhead(outlook, times);
     if (foreseen === undefined || !seasons) return {};
     const { perSecond, seasonSeconds, sigma } = foreseen;

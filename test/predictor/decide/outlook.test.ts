@@ -1,5 +1,6 @@
 import {
   emptyOutlook,
+  HOLD_MS,
   observeLoad,
   outlookOf,
   OutlookState,
@@ -10,7 +11,6 @@ import { describe, expect, it } from "vitest";
 import { START_MS } from "../measurements.ts";
 
 const HORIZON_MS = 75_000;
-const HOLD_MS = 300_000;
 
 /** After these loads, one a window; each window counts `rate · seconds · counted` requests. */
 function after(loads: readonly number[], windowSeconds = 15, counted = 1): OutlookState {
@@ -48,26 +48,41 @@ describe("the load outlook", () => {
     expect(rising.ratio).toBeCloseTo(115.0886 / 110, 5);
   });
 
+  it.each([1, 2, 3, 4])("takes a step of the load for a new level, %i windows after it", (windows) => {
+    const rising = after(Array.from({ length: 40 }, (_, at) => 20 + 1.5 * at));
+    const stepped = after([...times(60, 30), ...times(windows, 150)]);
+    // A line was the nearest forecast of late.
+    const { ratio } = outlook({ ...stepped, errors: rising.errors });
+    expect(ratio).toBeCloseTo(1, 9);
+  });
+
+  it("goes on with the line through a rise that chance moves up and down", () => {
+    const loads = Array.from({ length: 60 }, (_, at) => 20 + 1.5 * at + (at % 2 === 0 ? 0.5 : -0.5));
+    const { forecast, ratio } = outlook(after(loads));
+    expect(forecast).toBe("line");
+    expect((ratio * (loads.at(-1) ?? 0)) / 108.5).toBeGreaterThan(1.01);
+  });
+
   it("believes the highest forecast until forecasts have been judged", () => {
     const rising = outlook(after(Array.from({ length: 6 }, (_, at) => 20 + 1.5 * at)));
     expect(rising.ratio).toBeCloseTo(32.5886 / 27.5, 5);
   });
 
-  it("keeps the top of a wave after its turn for the time a decision stands, and no longer", () => {
+  it("keeps the top of a wave after its turn for three minutes, and no longer", () => {
     const up = Array.from({ length: 30 }, (_, at) => 20 + 2 * at);
-    const down = Array.from({ length: 15 }, (_, at) => 78 - 2 * (at + 1));
+    const down = Array.from({ length: 10 }, (_, at) => 78 - 2 * (at + 1));
     const turned = outlook(after([...up, ...down]));
     // The highest two windows in a row: 78 and 76.
-    expect(turned.ratio * 48).toBeCloseTo(77, 6);
-    const gone = outlook(after([...up, ...down, ...times(25, 48)]));
+    expect(turned.ratio * 58).toBeCloseTo(77, 6);
+    const gone = outlook(after([...up, ...down, ...times(25, 58)]));
     expect(gone.ratio).toBeLessThan(1.05);
   });
 
-  it.each([1, 15])("holds a level that lasted a minute for five minutes, in windows of %s s", (seconds) => {
+  it.each([1, 15])("holds a level that lasted a minute for three minutes, in windows of %s s", (seconds) => {
     const minute = 60 / seconds;
     const burst = [...times(5 * minute, 40), ...times(minute, 80)];
-    expect(outlook(after([...burst, ...times(3 * minute, 40)], seconds)).ratio).toBeCloseTo(2, 6);
-    expect(outlook(after([...burst, ...times(6 * minute, 40)], seconds)).ratio).toBeLessThan(1.01);
+    expect(outlook(after([...burst, ...times(2 * minute, 40)], seconds)).ratio).toBeCloseTo(2, 6);
+    expect(outlook(after([...burst, ...times(4 * minute, 40)], seconds)).ratio).toBeLessThan(1.01);
   });
 
   it("forgets requests that came again once none fail: 3 times the load for 5 windows, then the load before", () => {

@@ -4,7 +4,7 @@ import type { CostWindow } from "./cost-window.ts";
 import { budgetsAfter } from "./error-budget.ts";
 import { routesAfter } from "./learn-routes.ts";
 import { servicesAfter } from "./learn-services.ts";
-import { observeLoad } from "./outlook.ts";
+import { HOLD_MS, observeLoad } from "./outlook.ts";
 import { mostStartSeconds, startSecondsAfter, withoutRises } from "./starts.ts";
 import { emptyMemory } from "./state.ts";
 import type { CostMemory } from "./state.ts";
@@ -40,12 +40,15 @@ const classSpeedsAfter = (
   cost.nodeSpeeds ? speedsAfter(classSpeeds, windows, 1e3 * cost.youngSeconds) : undefined;
 
 function outlookAfter({ outlook, startSeconds }: CostMemory, window: CostWindow): CostMemory["outlook"] {
-  const { endMs, missing, settings, startMs, verdict } = window;
+  const { endMs, missing, startMs, verdict } = window;
   const perSecond = arrivalsPerSecond(window);
   if (missing !== undefined || !(perSecond > 0)) return outlook;
   const count = verdict.flows.reduce((sum, { calls }) => sum + calls, 0);
   const isFailing = verdict.flows.some((route) => route.isFailing);
   const load = { endMs, perSecond, count, ...(isFailing && { isFailing }) };
-  const holdMs = 1e3 * settings.cost.standSeconds;
-  return observeLoad(outlook, load, { windowMs: endMs - startMs, horizonMs: 1e3 * startSeconds, holdMs });
+  return observeLoad(outlook, load, {
+    windowMs: endMs - startMs,
+    horizonMs: 1e3 * startSeconds,
+    holdMs: HOLD_MS,
+  });
 }

@@ -12,6 +12,12 @@ const MOST_POINTS = 400;
 export const FITTED_MS = 90_000;
 const FITTED_POINTS = FITTED_MS / 15_000;
 
+/**
+ * The highest load of this time is kept ready for. With the two minutes for which an HPA holds what it was asked for that is as long as a
+ * decision stands.
+ */
+export const HOLD_MS = 2 * FITTED_MS;
+
 /** What happened may happen again within this time: a kill for memory, half of the highest load. */
 export const AGAIN_MS = 3_600_000;
 
@@ -92,12 +98,17 @@ function levelAt(points: Points, at: number, fewestPoints: number): LoadLevel {
   return { perSecond: sum / Math.max(1, pointsTaken), count };
 }
 
+/** By how many standard deviations of chance a count is above what a load would have made. */
+function surpriseOf({ count, perSecond }: LoadLevel, expectedPerSecond: number): number {
+  const expected = perSecond > 0 ? (expectedPerSecond / perSecond) * count : 0;
+  return (count - expected) / Math.sqrt(1 + expected);
+}
+
 /** The level of the last point: that point alone where it is higher than those before by more than chance. */
 function levelNow(points: Points): LoadLevel {
   const level = levelAt(points, points.length - 1, 1);
   const last = points.at(-1) ?? level;
-  const expected = last.perSecond > 0 ? (level.perSecond / last.perSecond) * last.count : 0;
-  return last.count - expected > OUTLIER * Math.sqrt(1 + expected) ? last : level;
+  return surpriseOf(last, level.perSecond) > OUTLIER ? last : level;
 }
 
 /** Highest level of the points within a time of the last. */
@@ -113,6 +124,32 @@ function highestLevel(points: Points, withinMs: number, fewestPoints: number): L
 
 /** Least forecast over the last point, so that a logarithm is finite. */
 const LEAST_RATIO = 0.1;
+
+function meanLevel(points: Points): LoadLevel {
+  const count = points.reduce((sum, point) => sum + point.count, 0);
+  return { perSecond: points.reduce((sum, { perSecond }) => sum + perSecond, 0) / points.length, count };
+}
+
+function squaresAboutMean(points: Points): number {
+  const mean = meanLevel(points).perSecond;
+  return points.reduce((sum, { perSecond }) => sum + (perSecond - mean) ** 2, 0);
+}
+
+/**
+ * The level since the load changed from one level to another, where that is nearer to the points than a line is and beyond chance:
+ * what has risen in one step does not go on rising.
+ * @param squaresAboutLine of the same points
+ */
+function levelSinceStep(points: Points, squaresAboutLine: number): number | undefined {
+  let [first, least] = [0, squaresAboutLine];
+  for (let at = 1; at < points.length; at += 1) {
+    const squares = squaresAboutMean(points.slice(0, at)) + squaresAboutMean(points.slice(at));
+    if (squares < least) [first, least] = [at, squares];
+  }
+  if (first === 0) return undefined;
+  const [before, since] = [meanLevel(points.slice(0, first)), meanLevel(points.slice(first))];
+  return Math.abs(surpriseOf(since, before.perSecond)) > OUTLIER ? since.perSecond : undefined;
+}
 
 /** Requests per second a time after the last point. */
 function forecastOf(kind: Forecast, points: Points, afterMs: number): number {
@@ -130,6 +167,9 @@ function forecastOf(kind: Forecast, points: Points, afterMs: number): number {
     square += (endMs - meanMs) ** 2;
   }
   const slope = square > 0 ? product / square : 0;
+  const squaresAboutLine = squaresAboutMean(fitted) - slope * product;
+  const level = levelSinceStep(fitted, squaresAboutLine);
+  if (level !== undefined) return level;
   // What rises goes on rising for about as long as it was seen to, and less and less (Gardner and McKenzie, 1985).
   const aheadMs = FITTED_MS * -Math.expm1(-afterMs / FITTED_MS);
   return Math.max(LEAST_RATIO * last.perSecond, mean + slope * (last.endMs + aheadMs - meanMs));

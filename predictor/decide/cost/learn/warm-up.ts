@@ -5,8 +5,6 @@ import { START_SHARE } from "./starts.ts";
 
 /** New processes with just-in-time compilation use two to four times the CPU a request; more is taken for chance. */
 const MOST_FACTOR = 10;
-/** CPU a request of a new container over that of others, until a start was measured: just-in-time compilation takes two to four. */
-export const UNSEEN_WARM_UP = 2;
 
 /**
  * CPU that a container takes a request while it is young over that of one which is not, after one more window: requests are

@@ -4,7 +4,7 @@ import type { Observation } from "../../facts/observation.ts";
 import { areCallsMeasured } from "../learn/calls.ts";
 import { graphAmong, namesIn } from "../learn/cost-window.ts";
 import type { CostWindow } from "../learn/cost-window.ts";
-import { outlookOf } from "../learn/outlook.ts";
+import { HOLD_MS, outlookOf } from "../learn/outlook.ts";
 import type { LoadOutlook } from "../learn/outlook.ts";
 import type { CostMemory, ServiceModelMemory } from "../learn/state.ts";
 
@@ -91,7 +91,7 @@ export function loadNow(window: CostWindow, memory: CostMemory): LoadNow {
     .reduce((most, ratio) => Math.max(most, ratio), platform.surgeRatio ?? 1);
   const outlook = outlookOf(memory.outlook, {
     horizonMs: 1e3 * memory.startSeconds,
-    holdMs: 1e3 * settings.cost.standSeconds,
+    holdMs: HOLD_MS,
     usesSeasons: settings.cost.seasons,
     surgeRatio,
   });

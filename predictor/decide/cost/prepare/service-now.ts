@@ -23,7 +23,6 @@ import { networkOf } from "../learn/learn-levels.ts";
 import { profileObservation } from "../learn/learn-services.ts";
 import { modelPercentile, ownTailSeconds } from "../learn/percentile.ts";
 import type { CostMemory, ServiceModelMemory } from "../learn/state.ts";
-import { UNSEEN_WARM_UP } from "../learn/warm-up.ts";
 import type { LoadNow } from "./arrivals.ts";
 import type { Elsewhere, OwnChange, OwnTimes, PodRoom, ServiceToSize } from "../price/cost-inputs.ts";
 
@@ -63,7 +62,7 @@ export function servicesNow(
   const { cost } = settings;
   const modelOf = new Map(memory.services.map((model) => [model.service, model]));
   const warmUps = memory.services.flatMap(({ warmUpFactor }) => warmUpFactor ?? []);
-  const warmUpFactor = warmUps.length === 0 ? UNSEEN_WARM_UP : median(warmUps);
+  const warmUpFactor = warmUps.length === 0 ? 1 : median(warmUps);
   const classLogs = logsOf(memory.classSpeeds);
   const classRooms = new Map(classLogs.size === 0 ? [] : Object.entries(platform.roomByNodeClass ?? {}));
   const measured = observations

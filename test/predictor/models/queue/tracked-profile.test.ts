@@ -130,6 +130,33 @@ describe("tracked profile", () => {
     expect(use(0.99)).toBeGreaterThan(0.01);
   });
 
+  it("takes the use of a container of 80 millicores for its requests where it follows them up and down (small-limits, seed 94000)", () => {
+    // 0.8 ms of CPU a request, and nothing without any.
+    const loads = [
+      13.2, 11.6, 16.6, 14.7, 18.0, 23.9, 25.1, 31.1, 30.9, 34.0, 41.0, 37.9, 42.4, 42.8, 51.6, 49.4, 47.8,
+      48.0, 50.5, 49.2, 48.6, 49.0, 46.1, 39.8, 42.1, 37.0, 36.6, 30.6, 28.8, 24.6, 24.9, 21.8, 16.8, 13.3,
+      13.3, 9.1, 10.0, 12.2, 11.3, 11.1, 12.3, 10.9,
+    ];
+    const millicores = [
+      9.7, 9.8, 12.3, 14.3, 16.4, 17.1, 20.2, 23.1, 26.4, 27.6, 31.2, 31.9, 33.9, 35.4, 38.2, 38.4, 39.9,
+      40.3, 39.9, 38.4, 38.8, 37.9, 36.9, 33.7, 33.6, 29.3, 27.2, 25.8, 24.5, 21.3, 18.5, 16.4, 13.3, 11.4,
+      10.7, 8.7, 8.7, 9.5, 8.3, 8.8, 9.4, 10.3,
+    ];
+    const found = demandOf(
+      tracked(
+        loads.map((loadPerContainer, at) => ({
+          atMs: 15_000 * at,
+          windowSeconds: 15,
+          cpuCores: 0.08,
+          cpuUsageCores: (millicores[at] ?? 0) / 1e3,
+          loadPerContainer,
+        })),
+      ),
+    );
+    expect(found?.cpuSecondsPerRequest).toBeGreaterThan(0.000_7);
+    expect(found?.housekeepingCores).toBeLessThan(0.002);
+  });
+
   it("tells housekeeping from demand at 5 requests per second", () => {
     const truth = { ...ONE_CORE, demandMs: 4, housekeepingCores: 0.03 };
     const found = demandOf(tracked(windowsOf(truth, 1, 9, 100)));
