@@ -153,12 +153,14 @@ export interface LevelWindow extends LevelPoint {
   readonly models: ModelLogs | undefined;
   /** The window before that was least like it, and what they say of that now; undefined: none is unlike it. */
   readonly earlier: (LevelPoint & { readonly models: ModelLogs }) | undefined;
+  /** Spans hold less time than requests take of CPU: what was seen of changes is forgotten. */
+  readonly isBlind: boolean;
 }
 
 /** Takes in a window, after judging by it what was said of it. */
 export function levelAfter(
   before: LevelMemory | undefined,
-  { cpuCores, earlier, load, models, percentile, time }: LevelWindow,
+  { cpuCores, earlier, isBlind, load, models, percentile, time }: LevelWindow,
 ): LevelMemory {
   const known = before?.percentile === percentile ? before : { ...NOTHING, percentile };
   const judged = models === undefined ? known : judgedBy(known, { load, time }, models);
@@ -166,6 +168,7 @@ export function levelAfter(
   const sizes = [...unpacked(known.sizes), Math.log(cpuCores ?? Number.NaN)].slice(-KEPT_POINTS);
   return {
     ...judged,
+    ...(isBlind && { changes: NOTHING.changes }),
     ...(models && earlier && { changes: changesAfter(known, time - earlier.time, models, earlier.models) }),
     sizes: packed(Float64Array.from(sizes)),
     points: packed(Float64Array.from(points.flatMap((point) => [point.load, point.time]))),

@@ -8,7 +8,7 @@ import { logLoad } from "../../../models/network/window-inputs.ts";
 import type { NetworkWindow } from "../../../models/network/window-inputs.ts";
 import { P50 } from "../../../models/queue/queue-curve.ts";
 import { isPositive, LEAST_CALLS } from "../../../models/queue/take-window.ts";
-import { isCalibrated, STATISTICS } from "../../../models/queue/tracked-profile.ts";
+import { demandOf, isCalibrated, STATISTICS } from "../../../models/queue/tracked-profile.ts";
 import type { ProfileObservation, ProfileState } from "../../../models/queue/tracked-profile.ts";
 import type { ServiceModelMemory } from "./state.ts";
 
@@ -55,11 +55,16 @@ function levelWith(
     isCalibrated(model.profile) ? askModels(model.profile, network, place, percentile) : undefined;
   const models = ask({ cpuCores, loadPerContainer });
   const { level } = model;
+  // Requests that take more CPU than self time work where spans do not look: these say nothing of what changes come to.
+  const { cpuSecondsPerRequest = 0 } = demandOf(model.profile) ?? {};
+  const isBlind = (observation.meanSeconds ?? 0) < cpuSecondsPerRequest;
   const unlike =
-    models && network && level?.percentile === percentile ? mostUnlike(level, { cpuCores, load }) : undefined;
+    models && network && !isBlind && level?.percentile === percentile
+      ? mostUnlike(level, { cpuCores, load })
+      : undefined;
   const before = unlike && ask({ cpuCores: unlike.cpuCores, loadPerContainer: Math.exp(unlike.load) });
   const earlier = unlike && before ? { ...unlike, models: before } : undefined;
-  return levelAfter(level, { percentile, cpuCores, load, time: Math.log(seconds), models, earlier });
+  return levelAfter(level, { percentile, cpuCores, load, time: Math.log(seconds), models, earlier, isBlind });
 }
 
 /** Undefined where too few calls say it. */

@@ -49,6 +49,7 @@ function levelOf(
       time: Math.log(each),
       models,
       earlier: undefined,
+      isBlind: false,
     });
   }
   if (level === undefined) throw new Error("a level needs a window");
@@ -78,6 +79,7 @@ function levelBetween(secondsAt: (place: typeof HERE) => number, windows: number
       time: Math.log(secondsAt(place)),
       models: askModels(state.profile, known, place, 0.95),
       earlier: before && { ...unlike, models: askModels(state.profile, known, before, 0.95) },
+      isBlind: false,
     });
   }
   if (level === undefined) throw new Error("a level needs a window");
@@ -146,6 +148,24 @@ describe("the self time that decisions are made with", () => {
     expect(mixed(0.95, THERE, known, undefined)).toEqual(curveAt(THERE));
   });
 
+  it("is the curve's once requests take more CPU than their spans last", () => {
+    const known = levelBetween(
+      (place) => Math.exp(askModels(state.profile, { network, state }, place, 0.95).network),
+      12,
+    );
+    const blind = levelAfter(known, {
+      percentile: 0.95,
+      cpuCores: 1,
+      load: Math.log(HERE.loadPerContainer),
+      time: -2,
+      models: undefined,
+      earlier: undefined,
+      isBlind: true,
+    });
+    expect(networkShare(known)).toBeGreaterThan(0.9);
+    expect(networkShare(blind)).toBe(0);
+  });
+
   it("has the slopes of its own differences, down with cores and up with load, at every percentile", () => {
     const rng = seededRng(8);
     for (const percentile of [0.5, 0.95, 0.99] as const) {
@@ -194,6 +214,7 @@ describe("the earlier window that a window is compared with", () => {
           time: -2,
           models: undefined,
           earlier: undefined,
+          isBlind: false,
         }),
       undefined,
     ) as LevelMemory;
@@ -252,6 +273,7 @@ describe("how well a service is known", () => {
       time: -2,
       models: undefined,
       earlier: undefined,
+      isBlind: false,
     });
     expect(accuracyOf(first)).toBeUndefined();
   });
@@ -277,6 +299,7 @@ describe("how well a service is known", () => {
       load: 3,
       time: -1,
       earlier: undefined,
+      isBlind: false,
       models: { curve: -1, network: -1 },
     });
     expect(after.windows).toBe(1);
