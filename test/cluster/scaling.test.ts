@@ -74,12 +74,12 @@ describe.skipIf(noCluster)("a real predictor and scaler beside real HPAs", { tim
     await stage.untilReplicas("KEDA is paused at 6", { search: 6 });
     const bounds = async () => {
       const [found] = (await scaler.list()).recommendations;
-      return found && [found.minReplicas, found.replicas, found.maxReplicas];
+      return found && `${found.minReplicas} ${found.replicas} ${found.maxReplicas}`;
     };
-    await eventually("what runs is recommended", async () => `${await bounds()}` === "6,6,6");
+    await eventually("what runs is recommended", async () => (await bounds()) === "6 6 6");
     expect(await diagnosis(stage)).toMatch(/warning: KEDA is paused at 6 replicas/);
     await stage.change(RESOURCES.scaledObjects, "search", at(null));
-    await eventually("it is planned again", async () => `${await bounds()}`.endsWith(",100"));
+    await eventually("it is planned again", async () => (await bounds())?.endsWith(" 100"));
     expect(await diagnosis(stage)).toMatch(/^ok: /);
   });
 
