@@ -212,9 +212,9 @@ users:
       onTestFinished(() => void proxy.close());
       const environment = { [name]: `127.0.0.1:${(proxy.address() as AddressInfo).port}` };
       const path = await written(kubeconfig("https://api.example.com:6443", "{ token: secret }"));
-      await expect(
-        client(await connect({ kubeconfig: path, environment })).get(cart, Named),
-      ).rejects.toThrow(/./);
+      await expect(client(await connect({ kubeconfig: path, environment })).get(cart, Named)).rejects.toThrow(
+        /./,
+      );
       expect(new Set(asked)).toEqual(new Set(["api.example.com:6443"]));
       const socks = { HTTPS_PROXY: "socks5://127.0.0.1:1080" };
       await expect(connect({ kubeconfig: path, environment: socks })).rejects.toThrow(
