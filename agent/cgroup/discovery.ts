@@ -1,4 +1,4 @@
-import { readdirSync } from "node:fs";
+import { readdirSync, statSync } from "node:fs";
 import type { Clock } from "@tradewind/core/process/clock.ts";
 import type { Logger } from "@tradewind/core/process/log.ts";
 import { readFailure } from "../read/file-error.ts";
@@ -45,6 +45,8 @@ export interface Discovery {
  * kubelet-kubepods.slice.
  */
 const DEEPEST_ROOT = 8;
+/** Docker in a container of a pod, and a kubelet in that: docker/ID/kubelet/kubepods. */
+const DEEPEST_NESTED = 4;
 /** A machine has a few hundred cgroups beside its pods'; in a broken tree the search for roots ends here. */
 const MOST_VISITED = 5_000;
 const DEEPEST_SLICE = 3;
@@ -83,24 +85,38 @@ export function discover(
     for (const folder of flatFolders ?? []) {
       for (const name of subdirectories(search, folder) ?? []) addFlat(search, name, `${folder}/${name}`);
     }
-    for (const root of isEverywhere ? kubeletRoots(search) : pending) {
-      if (roots.has(root) || subdirectories(search, root) === undefined) continue;
-      roots.add(root);
-      pending.delete(root);
-      searchSlice(search, root, root, 0);
-    }
+    const searchRoots = (some: Iterable<string>): void => {
+      for (const root of some) {
+        if (roots.has(root) || subdirectories(search, root) === undefined) continue;
+        roots.add(root);
+        pending.delete(root);
+        searchSlice(search, root, root, 0);
+      }
+    };
+    searchRoots(isEverywhere ? kubeletRoots(search, [""], DEEPEST_ROOT) : pending);
+    if (isEverywhere) searchRoots(kubeletRoots(search, parents(search), DEEPEST_NESTED));
     unreadable += search.unreadable;
     if (askedRoots.length > 0 && pending.size === 0) break;
   }
-  return { containers: [...containers.values()], directories, roots: [...roots], unreadable };
+  // A container that a kubelet of its own runs in is a node: what its pods use is not counted twice.
+  const isNode = ({ path }: FoundContainer): boolean =>
+    [...roots].some((root) => root.startsWith(`${path}/`));
+  const found = [...containers.values()].filter((each) => !isNode(each));
+  return { containers: found, directories, roots: [...roots], unreadable };
 }
 
-/** Kubelet's roots wherever they are, level by level; adds the containers in flat directories beside them. */
-function kubeletRoots(search: Search): string[] {
+/** Containers found in a tree that have cgroups below them: a directory has a link for itself, for its name and for each of these. */
+const parents = ({ containers, tree }: Search): string[] =>
+  [...containers.values()].flatMap(({ directory, path }) =>
+    directory.startsWith(tree) && statSync(directory, { throwIfNoEntry: false })?.nlink !== 2 ? [path] : [],
+  );
+
+/** Kubelet's roots below some cgroups, level by level; adds the containers in flat directories beside them. */
+function kubeletRoots(search: Search, from: readonly string[], deepest: number): string[] {
   const roots: string[] = [];
-  let level = [""];
+  let level = from;
   let visited = 0;
-  for (let depth = 1; depth <= DEEPEST_ROOT && level.length > 0; depth += 1) {
+  for (let depth = 1; depth <= deepest && level.length > 0; depth += 1) {
     const next: string[] = [];
     for (const path of level.slice(0, MOST_VISITED - visited)) {
       visited += 1;

@@ -10,7 +10,7 @@ export interface ConnectOptions {
   /** A kubeconfig file; without one the pod's service account is used, else the user's own kubeconfig. */
   readonly kubeconfig?: string | undefined;
   readonly context?: string | undefined;
-  readonly environment: PodEnvironment;
+  readonly environment: PodEnvironment & Readonly<Record<string, string | undefined>>;
   readonly serviceAccountFolder?: string;
 }
 
@@ -27,7 +27,7 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
     if (inside !== undefined) return inside;
   }
   const { connectionOf, readKubeconfig } = await kubeconfigReader();
-  return connectionOf(readKubeconfig(kubeconfig, context));
+  return connectionOf(readKubeconfig(kubeconfig, context), environment);
 }
 
 /** Images for pods leave the library out. */

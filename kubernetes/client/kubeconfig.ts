@@ -10,6 +10,7 @@ import { describeError, TradewindError } from "@tradewind/core/values/errors.ts"
 import { contentHash } from "@tradewind/core/values/hash.ts";
 import { ListOf } from "../objects/bounded.ts";
 import type { ApiCredentials, Connection } from "./connection.ts";
+import { environmentProxy } from "./environment-proxy.ts";
 
 /** What the library makes of no kubeconfig at all. */
 const NO_CLUSTER = "http://localhost:8080";
@@ -115,16 +116,31 @@ export function readKubeconfig(path: string | undefined, context: string | undef
 }
 
 /** The API server that a kubeconfig names, with whatever it takes to log in: certificates, tokens, exec plugins, OIDC. */
-export function connectionOf({ cluster, config, impersonation }: ReadKubeconfig): Connection {
+export function connectionOf(
+  { cluster, config, impersonation }: ReadKubeconfig,
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): Connection {
+  const proxy = proxyOf(cluster, environment);
   const namespace = config.getContextObject(config.getCurrentContext())?.namespace;
   return {
     server: cluster.server,
     namespace: namespace ?? "default",
     credentials: async () => {
-      const own = await credentialsOf(config, cluster.proxyUrl);
+      const own = await credentialsOf(config, proxy);
       return { ...own, headers: { ...own.headers, ...impersonation } };
     },
   };
+}
+
+/** @throws TradewindError `invalid-kubeconfig`: a way around a proxy that cannot be used would be a surprise */
+function proxyOf(
+  { proxyUrl, server }: Cluster,
+  environment: Readonly<Record<string, string | undefined>>,
+): string | undefined {
+  const proxy = proxyUrl ?? environmentProxy(new URL(server), environment);
+  if (proxy === undefined || /^https?:\/\/./.test(proxy.slice(0, 10))) return proxy;
+  const where = proxyUrl === undefined ? "the environment's proxy" : "the kubeconfig's proxy-url";
+  throw new TradewindError("invalid-kubeconfig", `${where} must be an http:// or https:// address`);
 }
 
 type Options = RequestOptions & { headers?: Record<string, string>; auth?: string };

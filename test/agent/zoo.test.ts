@@ -47,6 +47,8 @@ const alone = (name: string, path: string, more: Partial<ZooLayout> = {}): ZooLa
   ...more,
 });
 const NODE = `/docker/${N}`;
+/** Whose container is a node itself. */
+const POD_OF_NODE = SLICE.replaceAll("11111111", "33333333");
 const KIND = `/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-pod${IN_SLICE}.slice`;
 
 const ORDINARY: readonly ZooLayout[] = [
@@ -89,6 +91,10 @@ const ORDINARY: readonly ZooLayout[] = [
   alone("minikube in docker", scope(A, `/system.slice/docker-${N}.scope${SLICE}`, "docker")),
   alone("a node in a Linux container", `/lxc/204/ns${PLAIN}/${A}`),
   alone("a node in sysbox", `${NODE}/syscont-cgroup-root${PLAIN}/${A}`),
+  alone("a kubelet in a pod", scope(A, `${scope(N, POD_OF_NODE)}${KIND}`), {
+    cgroups: { [scope(N, POD_OF_NODE)]: APP, [scope(A, `${scope(N, POD_OF_NODE)}${KIND}`)]: APP },
+  }),
+  alone("a kubelet in docker in a pod", `${scope(N, POD_OF_NODE)}/docker/${B}/kubelet${PLAIN}/${A}`),
   alone("systemd in the container", scope(A), {
     cgroups: {
       [scope(A)]: APP,

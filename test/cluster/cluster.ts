@@ -20,12 +20,12 @@ if (noCluster) {
   process.stderr.write(`\ntests in a real cluster are SKIPPED: ${why}\n`);
 }
 
-/** A control plane for the tests of the `describe` that calls this; it is there from the first test on. */
-export function useCluster(): () => ControlPlane {
+/** A control plane for the tests of the `describe` that calls this; it is there from the first test on. @param syncSeconds how often HPAs are looked at */
+export function useCluster(syncSeconds?: number): () => ControlPlane {
   let cluster: ControlPlane | undefined;
   beforeAll(async () => {
     const startedMs = performance.now();
-    cluster = await startControlPlane(programs ?? "");
+    cluster = await startControlPlane(programs ?? "", syncSeconds);
     measured("the control plane with KEDA is up", (performance.now() - startedMs) / 1_000);
   }, TIMEOUT_MS);
   afterAll(() => cluster?.stop());

@@ -17,7 +17,7 @@ import type { MetricsServer } from "./metrics-server.ts";
 import { startPodStatus } from "./pod-status.ts";
 
 /** How often the HPA controller looks: 15 s in clusters, shorter here so that tests end soon. */
-export const HPA_SYNC_SECONDS = 2;
+const HPA_SYNC_SECONDS = 2;
 const START_TIMEOUT_MS = 120_000;
 
 export interface ControlPlane {
@@ -72,8 +72,12 @@ const ApiService = z.object({
 /**
  * Starts etcd, kube-apiserver, kube-controller-manager and KEDA as processes on loopback. There is no node: pods are
  * objects that a stand-in calls ready, and their CPU use is what a test sets.
+ * @param syncSeconds how often HPAs are looked at
  */
-export async function startControlPlane(programs: string): Promise<ControlPlane> {
+export async function startControlPlane(
+  programs: string,
+  syncSeconds: number = HPA_SYNC_SECONDS,
+): Promise<ControlPlane> {
   const server = await startRealApiServer(programs, AGGREGATION);
   const api = new ApiClient(server.connection("admin"));
   const stops = [async () => server.stop(), async () => api.close()];
@@ -92,7 +96,7 @@ export async function startControlPlane(programs: string): Promise<ControlPlane>
         throw new Error(`${name} ended: ${log.slice(-2_000)}`);
       }
     };
-    start("kube-controller-manager", controllerFlags(server.kubeconfig));
+    start("kube-controller-manager", controllerFlags(server.kubeconfig, syncSeconds));
     for (const name of ["keda", "shop"]) await create(api, RESOURCES.namespaces, { metadata: { name } });
     const definitions = JSON.parse(await readFile(join(programs, DEFINITIONS), "utf8")) as object[];
     for (const each of definitions) await create(api, RESOURCES.customResourceDefinitions, each);
@@ -127,12 +131,12 @@ const KEDA_ENV = (kubeconfig: string): Record<string, string> => ({
   KEDA_CLUSTER_OBJECT_NAMESPACE: "keda",
 });
 
-const controllerFlags = (kubeconfig: string): string[] => [
+const controllerFlags = (kubeconfig: string, syncSeconds: number): string[] => [
   `--kubeconfig=${kubeconfig}`,
   `--controllers=${CONTROLLERS.join(",")}`,
   "--leader-elect=false",
   "--secure-port=0",
-  `--horizontal-pod-autoscaler-sync-period=${HPA_SYNC_SECONDS}s`,
+  `--horizontal-pod-autoscaler-sync-period=${syncSeconds}s`,
   // Pods of the stand-in have no start whose CPU use would have to be passed over.
   "--horizontal-pod-autoscaler-initial-readiness-delay=0s",
   "--horizontal-pod-autoscaler-cpu-initialization-period=0s",

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -7,9 +7,11 @@ import { z } from "zod";
 import type { ApiClient } from "@tradewind/kubernetes/client/client.ts";
 import { RESOURCES } from "@tradewind/kubernetes/client/resources.ts";
 import type { Resource } from "@tradewind/kubernetes/client/resources.ts";
+import { startPredictor } from "@tradewind/predictor/predictor.ts";
 import { exporterProcess } from "../exporter/exporter-process.ts";
 import type { ExporterProcess } from "../exporter/exporter-process.ts";
 import { fakePredictor } from "../exporter/fake-predictor.ts";
+import type { FakePredictor } from "../exporter/fake-predictor.ts";
 import { until } from "../exporter/until.ts";
 import { planOf, wishOf } from "../exporter/wish.ts";
 import { freePort } from "../free-port.ts";
@@ -65,41 +67,61 @@ const Hpa = Scaled.extend({
 export const eventually = async (what: string, ask: () => Promise<boolean | undefined>): Promise<boolean> =>
   until(what, ask, PATIENCE_MS);
 
-/** A namespace of a real cluster with a real exporter that follows a predictor whose numbers a test sets. */
+/** A namespace of a real cluster with a real exporter that follows a predictor: one whose numbers a test sets, or a real one. */
 export class Stage {
   readonly namespace: string;
   readonly api: ApiClient;
   /** Where the scaler listens, now or later. */
   readonly grpcPort: number;
   readonly state: string;
-  readonly #predictor: Awaited<ReturnType<typeof fakePredictor>>;
+  readonly #predictor: Pick<FakePredictor, "url">;
   readonly #wanted = new Map<string, number>();
   #plans = 0;
 
   private constructor(
     api: ApiClient,
     place: { namespace: string; grpcPort: number; state: string },
-    predictor: Awaited<ReturnType<typeof fakePredictor>>,
+    predictor: Pick<FakePredictor, "url">,
   ) {
     this.api = api;
     this.namespace = place.namespace;
     this.grpcPort = place.grpcPort;
     this.state = place.state;
     this.#predictor = predictor;
-    predictor.behave((_request, response) => {
-      response.end(JSON.stringify(this.#plan()));
-    });
   }
 
-  /** Everything is removed with the test. */
+  /** Its predictor asks for what the test wants. Everything is removed with the test. */
   static async open({ api }: ControlPlane, namespace: string): Promise<Stage> {
     const predictor = await fakePredictor();
     onTestFinished(async () => predictor.stop());
-    const state = await mkdtemp(join(tmpdir(), "tradewind-cluster-"));
-    onTestFinished(async () => rm(state, { recursive: true, force: true }));
-    await create(api, RESOURCES.namespaces, { metadata: { name: namespace } });
-    onTestFinished(async () => api.remove({ resource: RESOURCES.namespaces, name: namespace }));
-    return new Stage(api, { namespace, grpcPort: await freePort(), state }, predictor);
+    const stage = new Stage(api, await placeOf(api, namespace), predictor);
+    predictor.behave((_request, response) => {
+      response.end(JSON.stringify(stage.#plan()));
+    });
+    return stage;
+  }
+
+  /** Its predictor is a real one, which plans the application by what the cluster shows; nothing calls the services. */
+  static async openPlanned(
+    { api, kubeconfig }: ControlPlane,
+    namespace: string,
+    application: object,
+  ): Promise<Stage> {
+    const place = await placeOf(api, namespace);
+    const config = join(place.state, "application.json");
+    await writeFile(config, JSON.stringify({ name: namespace, namespace, ...application }));
+    const predictor = await startPredictor({
+      config,
+      workloads: "kubernetes",
+      kubeconfig,
+      listen: "127.0.0.1:0",
+      otlpListen: "127.0.0.1:0",
+      windowSeconds: 1,
+      graceSeconds: 0.1,
+      logLevel: "silent",
+    });
+    onTestFinished(async () => predictor.stop());
+    return new Stage(api, place, { url: predictor.addresses["http"] ?? "" });
   }
 
   #plan(): object {
@@ -131,6 +153,19 @@ export class Stage {
       const replicas = new Map(recommendations.map((each) => [each.service, each.replicas]));
       return [...this.#wanted].every(([service, wanted]) => replicas.get(service) === wanted);
     });
+  }
+
+  /** Waits until the scaler is asked for a metric the next time, by a ScaledObject that KEDA polls seldom: by its HPA, which syncs then. */
+  async untilAsked(scaler: ExporterProcess): Promise<void> {
+    const asked = async (): Promise<number> => {
+      const text = await (await fetch(`${scaler.http}/metrics`)).text();
+      const counts = [
+        ...text.matchAll(/^tradewind_keda_rpc_duration_seconds_count\{[^}]*GetMetrics"[^}]*\} (\d+)$/gm),
+      ];
+      return counts.reduce((sum, [, count]) => sum + Number(count), 0);
+    };
+    const before = await asked();
+    await eventually("the HPA asks", async () => (await asked()) > before);
   }
 
   /** A Deployment of one container; its pods are called ready, nothing runs. */
@@ -183,6 +218,11 @@ export class Stage {
     return said(await this.#get(RESOURCES.horizontalPodAutoscalers, `keda-hpa-${name}`, Hpa), type);
   }
 
+  /** Merges changes into an object. */
+  async change(resource: Resource, name: string, changes: object): Promise<void> {
+    await this.api.patch({ resource, namespace: this.namespace, name }, "merge", changes);
+  }
+
   /** A condition of a ScaledObject. */
   async condition(name: string, type: string): Promise<string | undefined> {
     return said(await this.#get(RESOURCES.scaledObjects, name, Scaled), type);
@@ -231,6 +271,17 @@ export class Stage {
   ): Promise<z.output<Schema>> {
     return this.api.get({ resource, namespace: this.namespace, name }, schema);
   }
+}
+
+async function placeOf(
+  api: ApiClient,
+  namespace: string,
+): Promise<Pick<Stage, "grpcPort" | "namespace" | "state">> {
+  const state = await mkdtemp(join(tmpdir(), "tradewind-cluster-"));
+  onTestFinished(async () => rm(state, { recursive: true, force: true }));
+  await create(api, RESOURCES.namespaces, { metadata: { name: namespace } });
+  onTestFinished(async () => api.remove({ resource: RESOURCES.namespaces, name: namespace }));
+  return { namespace, grpcPort: await freePort(), state };
 }
 
 function said({ status }: z.infer<typeof Scaled>, type: string): string | undefined {

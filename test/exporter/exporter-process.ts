@@ -38,7 +38,7 @@ export interface Launch {
 
 /** A real exporter process; the first line it prints says where it listens. Later flags replace earlier ones. */
 export async function exporterProcess(
-  predictor: FakePredictor,
+  predictor: Pick<FakePredictor, "url">,
   state: string,
   ...more: string[]
 ): Promise<ExporterProcess> {
@@ -47,7 +47,7 @@ export async function exporterProcess(
 
 export async function launchExporter(
   { before = [process.execPath], env = {} }: Launch,
-  predictor: FakePredictor,
+  predictor: Pick<FakePredictor, "url">,
   state: string,
   ...more: string[]
 ): Promise<ExporterProcess> {

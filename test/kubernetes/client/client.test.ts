@@ -1,8 +1,8 @@
 import { createSecureServer } from "node:http2";
 import { createServer as createHttpServer } from "node:http";
-import type { IncomingHttpHeaders } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { readFileSync } from "node:fs";
 import { mkdtemp, rename, rm, symlink, writeFile, mkdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -199,6 +199,29 @@ users:
       },
     ]);
   });
+
+  it.each(["HTTPS_PROXY", "https_proxy"])(
+    "goes by the proxy that %s names, as kubectl's does",
+    async (name) => {
+      const asked: string[] = [];
+      const proxy = createHttpServer().on("connect", (request: IncomingMessage, socket: Socket) => {
+        asked.push(request.url ?? "");
+        socket.end("HTTP/1.1 503 Service Unavailable\r\n\r\n");
+      });
+      await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
+      onTestFinished(() => void proxy.close());
+      const environment = { [name]: `127.0.0.1:${(proxy.address() as AddressInfo).port}` };
+      const path = await written(kubeconfig("https://api.example.com:6443", "{ token: secret }"));
+      await expect(client(await connect({ kubeconfig: path, environment })).get(cart, Named)).rejects.toThrow(
+        /./,
+      );
+      expect(new Set(asked)).toEqual(new Set(["api.example.com:6443"]));
+      const socks = { HTTPS_PROXY: "socks5://127.0.0.1:1080" };
+      await expect(connect({ kubeconfig: path, environment: socks })).rejects.toThrow(
+        /proxy must be an http/,
+      );
+    },
+  );
 
   it("is refused in plain words when it names no cluster, none that can be asked, or is no YAML", async () => {
     const plain = await written(kubeconfig("ftp://127.0.0.1:1", "{}"));

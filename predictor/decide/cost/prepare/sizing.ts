@@ -15,6 +15,7 @@ import type { LoadOutlook } from "../learn/outlook.ts";
 import { loadPoints } from "../price/cost-inputs.ts";
 import type { CostOptions, ServiceToSize } from "../price/cost-inputs.ts";
 import { normalQuantile } from "../price/route-cost.ts";
+import { withReserves } from "./reserve.ts";
 import { NO_SIZE, ROUNDING } from "./service-now.ts";
 import type { ServiceNow, ServicesNow } from "./service-now.ts";
 
@@ -68,7 +69,8 @@ export function sizingAt(
     lateRatio: shrinkSeconds / (shrinkSeconds + standSeconds),
     warmUpRatio: Math.min(1, youngSeconds / standSeconds),
   };
-  return { services: [...sizable, ...passed], options };
+  const reserved = withReserves(sizable, window.platform, window.settings.targetUtilisation);
+  return { services: [...reserved, ...passed], options };
 }
 
 /** The service with its bounds, and what its load asks for. */

@@ -29,6 +29,13 @@ export interface PodRoom {
   readonly sidecarCores: number;
 }
 
+/** Where nothing is known of the pods of a service: none runs, and they request all of their size. */
+export const UNKNOWN_PODS: PodRoom = { taken: 0, requestRatio: 1, sidecarCores: 0 };
+
+/** CPU that one pod requests whose main container has this much, cores. */
+export const podCores = ({ requestRatio, sidecarCores }: PodRoom = UNKNOWN_PODS, cpuCores: number): number =>
+  requestRatio * cpuCores + sidecarCores;
+
 /** A service whose pods are all on nodes of one class. */
 export interface Elsewhere {
   readonly nodeClass: string;

@@ -1,8 +1,8 @@
 import type { Size } from "../../facts/size.ts";
 import type { ApplicationCost } from "../price/application-cost.ts";
-import { SLACK } from "../price/cost-inputs.ts";
+import { podCores, SLACK } from "../price/cost-inputs.ts";
 import type { ServiceToSize, TotalLimits } from "../price/cost-inputs.ts";
-import { NodeHeadroom, podCores } from "./node-headroom.ts";
+import { NodeHeadroom } from "./node-headroom.ts";
 
 /** What the pods of a service request together, cores. */
 const requestedCores = ({ pods }: ServiceToSize, { cpuCores, replicas }: Size): number =>

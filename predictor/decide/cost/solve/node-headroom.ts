@@ -1,17 +1,10 @@
 import type { Size } from "../../facts/size.ts";
 import type { NodeLeft } from "../../../nodes/node-room.ts";
-import { SLACK } from "../price/cost-inputs.ts";
+import { podCores, SLACK, UNKNOWN_PODS } from "../price/cost-inputs.ts";
 import type { PodRoom, ServiceToSize } from "../price/cost-inputs.ts";
 
 /** In place of a node's number: no node has CPU left for the pod. */
 const NOWHERE = -1;
-
-/** Where nothing is known of the pods of a service: none runs, and they request all of their size. */
-const UNKNOWN_PODS: PodRoom = { taken: 0, requestRatio: 1, sidecarCores: 0 };
-
-/** CPU that one pod requests whose main container has this much, cores. */
-export const podCores = ({ requestRatio, sidecarCores }: PodRoom = UNKNOWN_PODS, cpuCores: number): number =>
-  requestRatio * cpuCores + sidecarCores;
 
 /** Whether the node takes new pods of the service. */
 export const takesPodsOf = ({ refuses = [], takesPods }: NodeLeft, service: string): boolean =>

@@ -1,9 +1,9 @@
 import type { ApplicationCost } from "../price/application-cost.ts";
-import { SLACK } from "../price/cost-inputs.ts";
+import { podCores, SLACK } from "../price/cost-inputs.ts";
 import type { ServiceToSize, TotalLimits } from "../price/cost-inputs.ts";
 import type { NodeLeft } from "../../../nodes/node-room.ts";
 import { Totals } from "./limits.ts";
-import { podCores, takesPodsOf } from "./node-headroom.ts";
+import { takesPodsOf } from "./node-headroom.ts";
 
 interface Waiting {
   /** Replicas that serve, or are to have CPU that another service gives up. */
