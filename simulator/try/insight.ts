@@ -38,8 +38,8 @@ export interface Insight {
   readonly proposed: InitResult;
   /** Why this entry: named, found in routes, or the root of the calls. */
   readonly entryFrom: string;
-  /** `given`, or measured: what nine of ten intervals kept. */
-  readonly objectiveFrom: "given" | "measured" | "default";
+  /** `given`, of an `slo` object that was found, or measured: what nine of ten intervals kept. */
+  readonly objectiveFrom: "given" | "slo" | "measured" | "default";
   /** Services with requests, most requests first. */
   readonly called: readonly string[];
   readonly report: BacktestReport | undefined;
@@ -73,7 +73,11 @@ export async function insightOf(
     : throughEntry(sets, first.entry);
   const usual = usualMilliseconds(routed);
   const { objectiveMilliseconds: given } = question;
-  const proposed = initialise(found, initOptions(question, first.entry, given ?? usual));
+  // An objective that was found counts before one that was measured.
+  const proposed =
+    given === undefined && first.slo !== undefined
+      ? first
+      : initialise(found, initOptions(question, first.entry, given ?? usual));
   const application = applicationOf(proposed);
   const common = {
     application,
@@ -82,7 +86,9 @@ export async function insightOf(
     objectiveFrom:
       given !== undefined
         ? ("given" as const)
-        : usual === undefined
+        : proposed.slo !== undefined
+          ? ("slo" as const)
+          : usual === undefined
           ? ("default" as const)
           : ("measured" as const),
     called,

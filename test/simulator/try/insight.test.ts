@@ -5,7 +5,7 @@ import type { Insight, Question } from "@tradewind/simulator/try/insight.ts";
 import { foundInState } from "@tradewind/simulator/try/objects-of-series.ts";
 import { tryPage } from "@tradewind/simulator/try/page.ts";
 import { calledServices, rootOf, usualMilliseconds } from "@tradewind/simulator/try/proposal.ts";
-import { verdict } from "@tradewind/simulator/try/words.ts";
+import { objectiveWords, verdict } from "@tradewind/simulator/try/words.ts";
 import { recording } from "../backtest/recording.ts";
 
 const SETS = recording(120);
@@ -37,6 +37,17 @@ describe("what tradewind try finds out", () => {
     const tails = SETS.flatMap(({ flows }) => flows.map(({ latency }) => 1e3 * latency.p95Seconds));
     const kept = tails.filter((tail) => tail <= application.objective.milliseconds).length / tails.length;
     expect(kept).toBeGreaterThanOrEqual(0.9);
+  });
+
+  it("takes an objective that was found before one that is measured", async () => {
+    const found = foundInState([], namespace, SERVICES);
+    found.slos.push({ from: "Sloth 'latency'", milliseconds: 700, percentile: 0.99, query: "" });
+    const insight = await insightOf({ found, sets: SETS.slice(0, 10) }, question, undefined);
+    expect(insight).toMatchObject({
+      objectiveFrom: "slo",
+      application: { objective: { milliseconds: 700, percentile: 0.99 } },
+    });
+    expect(objectiveWords(insight)).toBe("p99 within 700 ms (as Sloth 'latency' has it)");
   });
 
   it("gives the same files for the same findings, byte by byte", async () => {
