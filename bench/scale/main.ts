@@ -1,0 +1,177 @@
+/**
+ * `npm run -s bench -- scale --collector FILE --json`: spans of one predictor, and twice as many of two predictors, among which the
+ * load-balancing exporter of a real OpenTelemetry Collector divides traces. Each of two counts half of the traces twice. FILE is a
+ * Collector with the OTLP receiver and that exporter, such as otelcol-contrib.
+ */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { stringify } from "yaml";
+import { WindowSet } from "@tradewind/core/contract/window.ts";
+import { freePort } from "../../test/free-port.ts";
+import { waitUntil } from "../../test/wait-until.ts";
+import type { Benchmark, BenchmarkOptions } from "../benchmark.ts";
+import { trafficOf } from "../ingest/run.ts";
+import { cpuSecondsOf, RealProcess } from "../stage/process.ts";
+
+const SERVICES = 60;
+const SPANS_PER_SERVICE_SECOND = 150;
+const WINDOW_SECONDS = 5;
+const WINDOWS = 6;
+const GRACE_SECONDS = 2;
+const POSTS_AT_ONCE = 4;
+
+const OPTIONS = { collector: { type: "string" } } as const;
+
+interface Arm {
+  readonly predictors: number;
+  readonly spansPerSecond: number;
+  /** CPU seconds of each predictor while the spans came. */
+  readonly cpuSeconds: readonly number[];
+  readonly collectorCpuSeconds: number;
+  /** Requests per second of all services in the last full window, as each predictor has them. */
+  readonly requestsPerSecond: readonly number[];
+}
+
+/** A Collector that divides traces among these addresses. */
+async function startCollector(file: string, folder: string, addresses: readonly string[]) {
+  const port = await freePort();
+  const path = join(folder, "collector.yaml");
+  const config = {
+    receivers: { otlp: { protocols: { http: { endpoint: `127.0.0.1:${port}` } } } },
+    exporters: {
+      loadbalancing: {
+        protocol: { otlp: { tls: { insecure: true } } },
+        resolver: { static: { hostnames: addresses } },
+      },
+    },
+    service: {
+      pipelines: { traces: { receivers: ["otlp"], exporters: ["loadbalancing"] } },
+      telemetry: { metrics: { level: "none" }, logs: { level: "error" } },
+    },
+  };
+  writeFileSync(path, stringify(config));
+  const child = spawn(file, ["--config", path], { stdio: ["ignore", "ignore", "inherit"] });
+  const url = `http://127.0.0.1:${port}/v1/traces`;
+  await waitUntil(
+    async () => (await fetch(url).catch(() => undefined)) !== undefined,
+    20_000,
+    "the Collector to listen",
+  );
+  return {
+    url,
+    pid: child.pid ?? 0,
+    async stop(): Promise<void> {
+      const ended = once(child, "exit");
+      child.kill("SIGKILL");
+      await ended;
+    },
+  };
+}
+
+async function startPredictor(
+  folder: string,
+  share: number,
+): Promise<RealProcess & { readonly grpc: string }> {
+  const config = join(folder, `application-${share}.yaml`);
+  const application = {
+    name: "shop",
+    namespace: "shop",
+    entry: "service-0000",
+    objective: { milliseconds: 250 },
+    sources: { otlp: { assumedSamplingRatio: share } },
+  };
+  writeFileSync(config, stringify(application));
+  const grpc = `127.0.0.1:${await freePort()}`;
+  const words = `--config ${config} --listen 127.0.0.1:0 --otlp-listen 127.0.0.1:0 --otlp-grpc-listen ${grpc} --max-sender-work 100 --window ${WINDOW_SECONDS}s --grace ${GRACE_SECONDS}s --log-level warn`;
+  return Object.assign(await RealProcess.start("predictor", words.split(" ")), { grpc });
+}
+
+async function post(url: string, bodies: readonly Uint8Array[]): Promise<void> {
+  const waiting = [...bodies];
+  await Promise.all(
+    Array.from({ length: POSTS_AT_ONCE }, async () => {
+      for (let body = waiting.pop(); body !== undefined; body = waiting.pop()) {
+        const headers = { "content-type": "application/x-protobuf" };
+        const response = await fetch(url, { method: "POST", headers, body });
+        await response.arrayBuffer();
+        if (!response.ok) throw new Error(`the Collector answered ${response.status}`);
+      }
+    }),
+  );
+}
+
+async function requestsOf(predictor: RealProcess): Promise<number> {
+  const { windows } = WindowSet.parse(
+    await (await fetch(`${predictor.addresses["http"]}/v1/windows`)).json(),
+  );
+  return windows.reduce((sum, { requestsPerSecond = 0 }) => sum + requestsPerSecond, 0);
+}
+
+async function measured(count: number, file: string, seed: number, quick: boolean): Promise<Arm> {
+  const folder = mkdtempSync(join(tmpdir(), "tradewind-scale-"));
+  await using stack = new AsyncDisposableStack();
+  stack.defer(() => rmSync(folder, { recursive: true, force: true }));
+  const predictors = await Promise.all(
+    Array.from({ length: count }, () => startPredictor(folder, 1 / count)),
+  );
+  for (const each of predictors) stack.defer(async () => each.kill());
+  const collector = await startCollector(
+    file,
+    folder,
+    predictors.map(({ grpc }) => grpc),
+  );
+  stack.defer(async () => collector.stop());
+  const cpu = (): number[] => [...predictors, collector].map(({ pid }) => cpuSecondsOf(pid));
+  const before = cpu();
+  const startMs = Date.now();
+  const settings = { services: SERVICES, spansPerServiceSecond: count * SPANS_PER_SERVICE_SECOND, seed };
+  const seconds = WINDOW_SECONDS * (quick ? 2 : WINDOWS);
+  let second = 0;
+  for await (const bodies of trafficOf(settings, seconds, startMs)) {
+    await post(collector.url, bodies);
+    second += 1;
+    // At the pace of real time: a window closes while traffic goes on.
+    await sleep(Math.max(0, startMs + 1e3 * second - Date.now()));
+  }
+  const used = cpu().map((after, place) => after - (before[place] ?? 0));
+  return {
+    predictors: count,
+    spansPerSecond: SERVICES * settings.spansPerServiceSecond,
+    cpuSeconds: used.slice(0, count),
+    collectorCpuSeconds: used[count] ?? 0,
+    requestsPerSecond: await Promise.all(predictors.map(async (each) => requestsOf(each))),
+  };
+}
+
+async function run({ progress, quick, seed, values }: BenchmarkOptions): Promise<Record<string, unknown>> {
+  const file = values["collector"];
+  if (typeof file !== "string")
+    throw new Error(
+      "--collector FILE is missing: an OpenTelemetry Collector with the load-balancing exporter",
+    );
+  const arms: Arm[] = [];
+  for (const count of [1, 2]) {
+    progress(`${count} predictor${count === 1 ? "" : "s"}`);
+    arms.push(await measured(count, file, seed, quick));
+  }
+  const [one, two] = arms as [Arm, Arm];
+  const perCpuSecond = ({ cpuSeconds, spansPerSecond }: Arm): number =>
+    spansPerSecond / Math.max(...cpuSeconds);
+  return {
+    arms,
+    /** Spans that can be taken by two over those by one, where each has a core: by the CPU time of the busier one. */
+    throughputRatio: perCpuSecond(two) / perCpuSecond(one),
+    /** Requests per second as each of two has them, over twice what the one has. */
+    requestsRatio: two.requestsPerSecond.map((each) => each / (2 * (one.requestsPerSecond[0] ?? Number.NaN))),
+  };
+}
+
+export const benchmark: Benchmark = {
+  summary: "spans of two predictors behind a Collector's load-balancing exporter, against one",
+  options: OPTIONS,
+  run,
+};
