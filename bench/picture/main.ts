@@ -6,6 +6,7 @@ import { writeFileSync } from "node:fs";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import { STYLE } from "@tradewind/simulator/backtest/report/html.ts";
 import { chart, escapeHtml } from "@tradewind/simulator/backtest/report/svg.ts";
+import type { Series } from "@tradewind/simulator/backtest/report/svg.ts";
 import { HPA_CPU } from "@tradewind/simulator/contenders/hpa.ts";
 import { OURS } from "@tradewind/simulator/contenders/ours/ours.ts";
 import { recorded } from "@tradewind/simulator/contenders/recorded.ts";
@@ -18,11 +19,12 @@ import type { Benchmark, BenchmarkOptions } from "../benchmark.ts";
 const OPTIONS = { output: { type: "string" } } as const;
 const WIDTH = 860;
 const HEIGHT = 170;
-const HEAD = 34;
+const HEAD_LINE = 20;
+const HEAD = 76;
 
 interface Ran {
   readonly name: string;
-  readonly tone: "a" | "b";
+  readonly tone: Series["tone"];
   readonly sets: readonly WindowSet[];
   readonly result: RunResult;
 }
@@ -69,7 +71,7 @@ function pictureOf(rans: readonly Ran[], objectiveMs: number): string {
   });
   const words = rans.map(
     ({ name, result, tone }, place) =>
-      `<text x="${64 + place * 400}" y="22" style="fill:var(--${tone});font-size:14px">${escapeHtml(`${name}: ${percent(result.requestsOver)} of the requests over, ${result.costPerHour.toFixed(3)} an hour`)}</text>`,
+      `<text x="64" y="${HEAD_LINE * (place + 1)}" style="fill:var(--${tone});font-size:14px">${escapeHtml(`${name}: ${percent(result.requestsOver)} of the requests over the objective, ${result.costPerHour.toFixed(3)} an hour, ${result.starts} pods started`)}</text>`,
   );
   const height = HEAD + PICTURES.length * HEIGHT;
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" role="img" aria-label="A surge under an HPA and under Tradewind (simulated)"><style>${STYLE} svg{font-family:system-ui,sans-serif}</style><rect width="${WIDTH}" height="${height}" style="fill:var(--page)"/>${words.join("")}${charts.join("")}</svg>\n`;
@@ -80,7 +82,8 @@ async function draw({ progress, seed, values }: BenchmarkOptions): Promise<Recor
   if (ours === undefined) throw new Error("tradewind-auto is not in the course any more");
   const contenders = [
     { name: "HPA at 60 % CPU", tone: "b", contender: HPA_CPU, actuators: "replicas" },
-    { name: "Tradewind", tone: "a", contender: ours, actuators: "replicas+cpu+memory" },
+    { name: "Tradewind, replicas only", tone: "c", contender: ours, actuators: "replicas" },
+    { name: "Tradewind, sizes too", tone: "a", contender: ours, actuators: "replicas+cpu+memory" },
   ] as const;
   const obstacle = obstacleOf(INCIDENT);
   const rans: Ran[] = [];

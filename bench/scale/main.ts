@@ -18,10 +18,10 @@ import { trafficOf } from "../ingest/run.ts";
 import { cpuSecondsOf, RealProcess } from "../stage/process.ts";
 
 const SERVICES = 60;
-const SPANS_PER_SERVICE_SECOND = 150;
+const SPANS_PER_SERVICE_SECOND = 60;
 const WINDOW_SECONDS = 5;
 const WINDOWS = 6;
-const GRACE_SECONDS = 2;
+const GRACE_SECONDS = 5;
 const POSTS_AT_ONCE = 4;
 
 const OPTIONS = { collector: { type: "string" } } as const;
@@ -32,7 +32,7 @@ interface Arm {
   /** CPU seconds of each predictor while the spans came. */
   readonly cpuSeconds: readonly number[];
   readonly collectorCpuSeconds: number;
-  /** Requests per second of all services in the last full window, as each predictor has them. */
+  /** Requests per second of all services, in the mean of the windows, as each predictor has them. */
   readonly requestsPerSecond: readonly number[];
 }
 
@@ -104,11 +104,23 @@ async function post(url: string, bodies: readonly Uint8Array[]): Promise<void> {
   );
 }
 
-async function requestsOf(predictor: RealProcess): Promise<number> {
-  const { windows } = WindowSet.parse(
-    await (await fetch(`${predictor.addresses["http"]}/v1/windows`)).json(),
+/** Requests per second of all services by the end of a window. */
+type Seen = Map<number, number>;
+
+async function look(predictor: RealProcess, seen: Seen): Promise<void> {
+  const answer = await fetch(`${predictor.addresses["http"]}/v1/windows`);
+  if (!answer.ok) return;
+  const { endMs, windows } = WindowSet.parse(await answer.json());
+  seen.set(
+    endMs,
+    windows.reduce((sum, { requestsPerSecond = 0 }) => sum + requestsPerSecond, 0),
   );
-  return windows.reduce((sum, { requestsPerSecond = 0 }) => sum + requestsPerSecond, 0);
+}
+
+/** Without the first window, in which traffic began. */
+function meanOf(seen: Seen): number {
+  const full = [...seen.values()].slice(1);
+  return full.reduce((sum, each) => sum + each, 0) / full.length;
 }
 
 async function measured(count: number, file: string, seed: number, quick: boolean): Promise<Arm> {
@@ -130,12 +142,17 @@ async function measured(count: number, file: string, seed: number, quick: boolea
   const startMs = Date.now();
   const settings = { services: SERVICES, spansPerServiceSecond: count * SPANS_PER_SERVICE_SECOND, seed };
   const seconds = WINDOW_SECONDS * (quick ? 2 : WINDOWS);
+  const seen = predictors.map((): Seen => new Map());
   let second = 0;
   for await (const bodies of trafficOf(settings, seconds, startMs)) {
     await post(collector.url, bodies);
     second += 1;
+    await Promise.all(predictors.map(async (each, place) => look(each, seen[place]!)));
     // At the pace of real time: a window closes while traffic goes on.
-    await sleep(Math.max(0, startMs + 1e3 * second - Date.now()));
+    const leftMs = startMs + 1e3 * second - Date.now();
+    if (leftMs < -1e3 * GRACE_SECONDS)
+      throw new Error("this machine is too busy to send spans as they are made");
+    await sleep(Math.max(0, leftMs));
   }
   const used = cpu().map((after, place) => after - (before[place] ?? 0));
   return {
@@ -143,7 +160,7 @@ async function measured(count: number, file: string, seed: number, quick: boolea
     spansPerSecond: SERVICES * settings.spansPerServiceSecond,
     cpuSeconds: used.slice(0, count),
     collectorCpuSeconds: used[count] ?? 0,
-    requestsPerSecond: await Promise.all(predictors.map(async (each) => requestsOf(each))),
+    requestsPerSecond: seen.map(meanOf),
   };
 }
 

@@ -6,7 +6,7 @@ import type { EndpointClient } from "@tradewind/core/net/endpoint/client.ts";
 import { EndpointError } from "@tradewind/core/net/endpoint/error.ts";
 import { BuildInfoAnswer, Failure, NamesAnswer, QueryAnswer, Series, SeriesAnswer } from "./api.ts";
 import type { Labels } from "./api.ts";
-import type { Stretch } from "../backfill/intervals.ts";
+import type { Interval } from "../../window/interval.ts";
 
 export interface QueryResult {
   readonly resultType: "vector" | "matrix" | "scalar" | "string";
@@ -66,7 +66,7 @@ export class PrometheusClient {
   /** The expression at a moment, or, over a time that has a length, in steps of it that lose no series of five minutes. */
   async queryWithin(
     expression: string,
-    { endMs, startMs }: Stretch,
+    { endMs, startMs }: Interval,
     signal?: AbortSignal,
   ): Promise<readonly Series[]> {
     const lengthMs = endMs - startMs;

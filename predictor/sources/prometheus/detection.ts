@@ -1,5 +1,5 @@
 import { TradewindError } from "@tradewind/core/values/errors.ts";
-import type { Stretch } from "../backfill/intervals.ts";
+import type { Interval } from "../../window/interval.ts";
 import type { PrometheusClient } from "./client.ts";
 import { parseBound } from "./classic-histogram.ts";
 import { placedService } from "./mapping.ts";
@@ -65,7 +65,7 @@ export async function detectMapping(
   client: PrometheusClient,
   reader: RateReader,
   wanted: Wanted,
-  time: Stretch,
+  time: Interval,
   signal?: AbortSignal,
 ): Promise<Detected> {
   const { options } = wanted;
@@ -186,7 +186,7 @@ async function unitByBounds(
   client: PrometheusClient,
   base: string,
   scope: readonly Matcher[],
-  time: Stretch,
+  time: Interval,
   signal?: AbortSignal,
 ): Promise<number> {
   const bounded = `count by (le) (${selector(`${base}_bucket`, scope)})`;
@@ -196,7 +196,7 @@ async function unitByBounds(
 }
 
 /** A time without a length. */
-export const momentOf = (atMs: number): Stretch => ({ startMs: atMs, endMs: atMs });
+export const momentOf = (atMs: number): Interval => ({ startMs: atMs, endMs: atMs });
 
 /** The source's own conditions. */
 export function scopeOf({ matchers }: Pick<PrometheusOptions, "matchers">): Matcher[] {
@@ -222,7 +222,7 @@ export async function seriesCounts(
   client: PrometheusClient,
   names: readonly string[],
   scope: readonly Matcher[],
-  time: Stretch,
+  time: Interval,
   signal?: AbortSignal,
 ): Promise<Map<string, number>> {
   const selected = `{${conditions([oneOf("__name__", names), ...scope])}}`;

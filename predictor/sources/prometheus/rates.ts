@@ -1,6 +1,6 @@
 import { labelKey } from "./api.ts";
 import type { Labels, Series } from "./api.ts";
-import type { Stretch } from "../backfill/intervals.ts";
+import type { Interval } from "../../window/interval.ts";
 import type { PrometheusClient, QueryResult } from "./client.ts";
 import { withoutCopies } from "./copies.ts";
 import { counterColumn, hasSeveralWriters } from "./counter.ts";
@@ -128,7 +128,7 @@ export class RateReader {
    */
   async labelSets(
     query: RateQuery,
-    time: Stretch,
+    time: Interval,
     signal?: AbortSignal,
   ): Promise<readonly { readonly labels: Labels; readonly lastMs: number }[]> {
     if (query.kind === "expression") return [];
