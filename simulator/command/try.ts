@@ -287,7 +287,9 @@ async function lookAtServer(flags: Flags, show: Show): Promise<Looked> {
   const sets = intervalsOf(windows);
   const called = calledServices(sets);
   const state =
-    cluster === undefined ? await readState(source.client, namespace, scopeOf(source.options), detected.lastMs) : [];
+    cluster === undefined
+      ? await readState(source.client, namespace, scopeOf(source.options), detected.lastMs)
+      : [];
   const isStateless = cluster === undefined && state.length === 0;
   return {
     found: cluster?.found ?? foundInState(state, namespace, called),

@@ -89,8 +89,8 @@ export async function insightOf(
         : proposed.slo !== undefined
           ? ("slo" as const)
           : usual === undefined
-          ? ("default" as const)
-          : ("measured" as const),
+            ? ("default" as const)
+            : ("measured" as const),
     called,
   };
   const isBlind = called.length === 1 && proposed.surveyed.workloads.length > 1;
@@ -117,7 +117,12 @@ export async function insightOf(
       : { ...common, report, unreplayed: undefined };
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    return { ...common, report: undefined, unreplayed: isBlind ? NO_CALLS : error.message };
+    const unknown = sets.length - routed.length;
+    const why =
+      unknown === 0
+        ? error.message
+        : `${unknown} of the ${sets.length} intervals that were read have no latency of '${proposed.entry}'; ${error.message}`;
+    return { ...common, report: undefined, unreplayed: isBlind ? NO_CALLS : why };
   }
 }
 

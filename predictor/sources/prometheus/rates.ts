@@ -135,7 +135,11 @@ export class RateReader {
     const selected = this.selected(query);
     const expression = isTranslated(query) ? `count by (${query.by.join(",")}) (${selected})` : selected;
     const series = await this.client.queryWithin(expression, time, signal);
-    return kept(query, series).map((each) => ({ labels: each.metric, lastMs: lastMs(each) }));
+    const { endMs, startMs } = time;
+    return kept(query, series).map((each) => ({
+      labels: each.metric,
+      lastMs: startMs === endMs ? endMs : (lastMs(each) ?? startMs),
+    }));
   }
 
   /** Native histograms per second, always formed by the server: only it knows their schema changes and resets. */
@@ -229,8 +233,8 @@ function distinct(series: readonly Series[]): Series[] {
 }
 
 /** When the last value of an answer was there. */
-const lastMs = (series: Series): number =>
-  sampleTimeMs([...pairs(series), ...histogramPairs(series)].at(-1)) ?? Number.NEGATIVE_INFINITY;
+const lastMs = (series: Series): number | undefined =>
+  sampleTimeMs([...pairs(series), ...histogramPairs(series)].at(-1));
 
 const pairs = ({ value, values: many }: Series): unknown[] => many ?? (value === undefined ? [] : [value]);
 const histogramPairs = ({ histogram, histograms: many }: Series): unknown[] =>

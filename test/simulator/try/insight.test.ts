@@ -67,6 +67,20 @@ describe("what tradewind try finds out", () => {
     expect(page).toContain("Nothing could be replayed: needs 20 intervals");
   });
 
+  it("says in how many intervals the entry's latency is unknown, where that is why nothing was replayed", async () => {
+    const blind = SETS.map((set, place) => ({
+      ...set,
+      flows: [],
+      windows: set.windows.map(({ ownLatency: _, ...window }) =>
+        place < 30 ? { ...window, responseLatency: set.flows[0]!.latency } : window,
+      ),
+    }));
+    const { unreplayed } = await ask(blind);
+    expect(unreplayed).toMatch(
+      /^90 of the 120 intervals that were read have no latency of 'front'; needs 20/,
+    );
+  });
+
   it("writes names of the cluster into the page as text, never as markup", async () => {
     const insight = await ask(SETS.slice(0, 10));
     const page = tryPage(insight, {
