@@ -147,7 +147,7 @@ async function measured(count: number, file: string, seed: number, quick: boolea
   for await (const bodies of trafficOf(settings, seconds, startMs)) {
     await post(collector.url, bodies);
     second += 1;
-    await Promise.all(predictors.map(async (each, place) => look(each, seen[place]!)));
+    await Promise.all(predictors.map(async (each, place) => look(each, seen[place] ?? new Map())));
     // At the pace of real time: a window closes while traffic goes on.
     const leftMs = startMs + 1e3 * second - Date.now();
     if (leftMs < -1e3 * GRACE_SECONDS)

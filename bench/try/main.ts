@@ -72,14 +72,21 @@ async function program(
 }
 
 /** Why the answer would have to be changed by hand. */
-function problemOf(answer: Answer, entry: string, family: string, called: readonly string[]): string | undefined {
+function problemOf(
+  answer: Answer,
+  entry: string,
+  family: string,
+  called: readonly string[],
+): string | undefined {
   if (!answer.source.includes(family)) return `read ${answer.source}`;
   if (answer.entry !== entry) return `entry ${answer.entry} instead of ${entry}`;
   const seen = family === "nginx" ? [entry] : called;
   const missing = seen.filter((service) => !answer.services.includes(service));
   if (missing.length > 0) return `without ${missing.join(", ")}`;
   if (family === "nginx" && called.length > 1)
-    return answer.unreplayed?.includes(ENTRY_ALONE) === true ? undefined : "does not say that calls are unknown";
+    return answer.unreplayed?.includes(ENTRY_ALONE) === true
+      ? undefined
+      : "does not say that calls are unknown";
   return answer.report === undefined ? `no replay: ${answer.unreplayed ?? ""}` : undefined;
 }
 
@@ -95,7 +102,7 @@ async function applies(folder: string, kubeconfig: string): Promise<boolean> {
 async function tried(
   sets: readonly WindowSet[],
   entry: string,
-  family: string,
+  [family, write]: readonly [name: string, write: (typeof FAMILIES)[string]],
   kubeconfig: string | undefined,
 ): Promise<Omit<Row, "application" | "family" | "services">> {
   const prometheus = installed("prometheus");
@@ -104,7 +111,7 @@ async function tried(
   const output = join(folder, "written");
   const server = await startPrometheus(prometheus);
   try {
-    for (const part of byHour(recordedSeries(sets, FAMILIES[family]!, entry), sets)) await push(server.url, part);
+    for (const part of byHour(recordedSeries(sets, write, entry), sets)) await push(server.url, part);
     await server.settled();
     const words = `try --prometheus ${server.url} --namespace shop --from 6h --output ${output} --json`;
     const beganMs = performance.now();
@@ -131,21 +138,32 @@ async function tried(
   }
 }
 
-async function measure({ progress, quick, seed, values }: BenchmarkOptions): Promise<Record<string, unknown>> {
+async function measure({
+  progress,
+  quick,
+  seed,
+  values,
+}: BenchmarkOptions): Promise<Record<string, unknown>> {
   const only = typeof values["only"] === "string" ? values["only"] : "";
   const kubeconfig = typeof values["kubeconfig"] === "string" ? values["kubeconfig"] : undefined;
   const rows: Row[] = [];
   for (const obstacle of recordedApplications().slice(0, quick ? 1 : undefined)) {
     const { entry, name } = obstacle.plant.application;
-    const families = Object.keys(FAMILIES).filter((family) => `${name}/${family}`.includes(only));
+    const families = Object.entries(FAMILIES).filter(([family]) => `${name}/${family}`.includes(only));
     if (families.length === 0) continue;
     progress(`simulating ${name}`);
     const simulated = await windowsOf(obstacle, FIRST_SEED + seed);
-    for (const family of families) {
+    for (const each of families) {
+      const [family] = each;
       const endMs = Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS - ENDED_MS;
       const sets = stretched(simulated, MINUTE_MS, endMs);
-      const result = await tried(sets, entry, family, kubeconfig);
-      rows.push({ application: name, family, services: obstacle.plant.application.services.length, ...result });
+      const result = await tried(sets, entry, each, kubeconfig);
+      rows.push({
+        application: name,
+        family,
+        services: obstacle.plant.application.services.length,
+        ...result,
+      });
       progress(`${name} ${family}: ${result.problem ?? "as it is"}, ${result.seconds.toFixed(1)} s`);
     }
   }

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -20,11 +21,12 @@ interface Sent {
 /** A collector that keeps what it gets, and answers with this status. */
 async function collector(status = 200): Promise<{ readonly url: string; readonly bodies: Buffer[] }> {
   const bodies: Buffer[] = [];
-  const server = createServer(async (request, response) => {
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     bodies.push(await buffer(request));
     response.writeHead(request.url === "/v1/traces" ? status : 404, { "content-type": "application/json" });
     response.end("{}");
-  });
+  };
+  const server = createServer((request, response) => void answer(request, response));
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   onTestFinished(() => void server.close());
