@@ -105,21 +105,21 @@ async function post(url: string, bodies: readonly Uint8Array[]): Promise<void> {
 }
 
 /** Requests per second of all services by the end of a window. */
-type Seen = Map<number, number>;
+type RatesByEnd = Map<number, number>;
 
-async function look(predictor: RealProcess, seen: Seen): Promise<void> {
+async function look(predictor: RealProcess, rates: RatesByEnd): Promise<void> {
   const answer = await fetch(`${predictor.addresses["http"]}/v1/windows`);
   if (!answer.ok) return;
   const { endMs, windows } = WindowSet.parse(await answer.json());
-  seen.set(
+  rates.set(
     endMs,
     windows.reduce((sum, { requestsPerSecond = 0 }) => sum + requestsPerSecond, 0),
   );
 }
 
 /** Without the first window, in which traffic began. */
-function meanOf(seen: Seen): number {
-  const full = [...seen.values()].slice(1);
+function meanOf(rates: RatesByEnd): number {
+  const full = [...rates.values()].slice(1);
   return full.reduce((sum, each) => sum + each, 0) / full.length;
 }
 
@@ -138,29 +138,29 @@ async function measured(count: number, file: string, seed: number, quick: boolea
   );
   stack.defer(async () => collector.stop());
   const cpu = (): number[] => [...predictors, collector].map(({ pid }) => cpuSecondsOf(pid));
-  const before = cpu();
+  const cpuBefore = cpu();
   const startMs = Date.now();
   const settings = { services: SERVICES, spansPerServiceSecond: count * SPANS_PER_SERVICE_SECOND, seed };
   const seconds = WINDOW_SECONDS * (quick ? 2 : WINDOWS);
-  const seen = predictors.map((): Seen => new Map());
+  const rates = predictors.map((): RatesByEnd => new Map());
   let second = 0;
   for await (const bodies of trafficOf(settings, seconds, startMs)) {
     await post(collector.url, bodies);
     second += 1;
-    await Promise.all(predictors.map(async (each, place) => look(each, seen[place] ?? new Map())));
+    await Promise.all(predictors.map(async (each, place) => look(each, rates[place] ?? new Map())));
     // At the pace of real time: a window closes while traffic goes on.
     const leftMs = startMs + 1e3 * second - Date.now();
     if (leftMs < -1e3 * GRACE_SECONDS)
       throw new Error("this machine is too busy to send spans as they are made");
     await sleep(Math.max(0, leftMs));
   }
-  const used = cpu().map((after, place) => after - (before[place] ?? 0));
+  const used = cpu().map((after, place) => after - (cpuBefore[place] ?? 0));
   return {
     predictors: count,
     spansPerSecond: SERVICES * settings.spansPerServiceSecond,
     cpuSeconds: used.slice(0, count),
     collectorCpuSeconds: used[count] ?? 0,
-    requestsPerSecond: seen.map(meanOf),
+    requestsPerSecond: rates.map(meanOf),
   };
 }
 
@@ -175,15 +175,17 @@ async function run({ progress, quick, seed, values }: BenchmarkOptions): Promise
     progress(`${count} predictor${count === 1 ? "" : "s"}`);
     arms.push(await measured(count, file, seed, quick));
   }
-  const [one, two] = arms as [Arm, Arm];
+  const [single, double] = arms as [Arm, Arm];
   const perCpuSecond = ({ cpuSeconds, spansPerSecond }: Arm): number =>
     spansPerSecond / Math.max(...cpuSeconds);
   return {
     arms,
     /** Spans that can be taken by two over those by one, where each has a core: by the CPU time of the busier one. */
-    throughputRatio: perCpuSecond(two) / perCpuSecond(one),
+    throughputRatio: perCpuSecond(double) / perCpuSecond(single),
     /** Requests per second as each of two has them, over twice what the one has. */
-    requestsRatio: two.requestsPerSecond.map((each) => each / (2 * (one.requestsPerSecond[0] ?? Number.NaN))),
+    requestsRatio: double.requestsPerSecond.map(
+      (each) => each / (2 * (single.requestsPerSecond[0] ?? Number.NaN)),
+    ),
   };
 }
 

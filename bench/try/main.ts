@@ -144,20 +144,20 @@ async function measure({
   seed,
   values,
 }: BenchmarkOptions): Promise<Record<string, unknown>> {
-  const only = typeof values["only"] === "string" ? values["only"] : "";
+  const nameFilter = typeof values["only"] === "string" ? values["only"] : "";
   const kubeconfig = typeof values["kubeconfig"] === "string" ? values["kubeconfig"] : undefined;
   const rows: Row[] = [];
   for (const obstacle of recordedApplications().slice(0, quick ? 1 : undefined)) {
     const { entry, name } = obstacle.plant.application;
-    const families = Object.entries(FAMILIES).filter(([family]) => `${name}/${family}`.includes(only));
+    const families = Object.entries(FAMILIES).filter(([family]) => `${name}/${family}`.includes(nameFilter));
     if (families.length === 0) continue;
     progress(`simulating ${name}`);
     const simulated = await windowsOf(obstacle, FIRST_SEED + seed);
-    for (const each of families) {
-      const [family] = each;
+    for (const familyEntry of families) {
+      const [family] = familyEntry;
       const endMs = Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS - ENDED_MS;
       const sets = stretched(simulated, MINUTE_MS, endMs);
-      const result = await tried(sets, entry, each, kubeconfig);
+      const result = await tried(sets, entry, familyEntry, kubeconfig);
       rows.push({
         application: name,
         family,

@@ -23,17 +23,17 @@ const recordOf = (window: string): string => `tradewind:requests_over_objective:
 /** A PrometheusRule that records which share of the requests was over the objective, and alerts on how fast that uses up the budget. */
 export function burnRatesYaml({ name, namespace, percentile }: BurnRates): string {
   const budget = +(1 - percentile).toPrecision(6);
-  const own = `application=${JSON.stringify(name)}`;
+  const label = `application=${JSON.stringify(name)}`;
   const rate = (labels: string, window: string): string =>
     `sum(rate(tradewind_predictor_requests_total{${labels}}[${window}]))`;
   const recorded = WINDOWS.map((window) => ({
     record: recordOf(window),
-    expr: `${rate(`${own},result="bad"`, window)} / ${rate(own, window)}`,
+    expr: `${rate(`${label},result="bad"`, window)} / ${rate(label, window)}`,
     labels: { application: name },
   }));
   const alerts = BURNS.map(({ long, rate: times, severity, short }) => {
     const most = +Math.min(MOST_OVER, times * budget).toPrecision(6);
-    const over = (window: string): string => `${recordOf(window)}{${own}} > ${most}`;
+    const over = (window: string): string => `${recordOf(window)}{${label}} > ${most}`;
     return {
       alert: "ErrorBudgetBurns",
       expr: `${over(long)} and ${over(short)}`,

@@ -8,7 +8,7 @@ const TOKENS = { ops: ["read", "profile"], scrape: ["read"] } as const;
 const tokenOf = (name: string): string => `${name}-${"t".repeat(32)}`;
 
 /** A scaler with tokens, and how it is asked with one of them. */
-async function asked(): Promise<(path: string, name?: string) => Promise<Response>> {
+async function scalerWithTokens(): Promise<(path: string, name?: string) => Promise<Response>> {
   const folder = mkdtempSync(join(tmpdir(), "tradewind-profile-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const httpTokenFile = join(folder, "tokens");
@@ -25,7 +25,7 @@ async function asked(): Promise<(path: string, name?: string) => Promise<Respons
 
 describe("profiles of a scaler", () => {
   it("are given to a token of the scope profile alone, as files that viewers read", async () => {
-    const ask = await asked();
+    const ask = await scalerWithTokens();
     expect((await ask("/v1/profile/cpu")).status).toBe(401);
     expect((await ask("/v1/profile/heap", "scrape")).status).toBe(403);
     const cpu = (await (await ask("/v1/profile/cpu?seconds=1", "ops")).json()) as Record<string, unknown>;
@@ -37,7 +37,7 @@ describe("profiles of a scaler", () => {
   });
 
   it("are taken one at a time, for at most a minute", async () => {
-    const ask = await asked();
+    const ask = await scalerWithTokens();
     for (const seconds of ["0", "61", "soon"])
       expect((await ask(`/v1/profile/cpu?seconds=${seconds}`, "ops")).status).toBe(400);
     const statuses = await Promise.all(

@@ -12,7 +12,7 @@ import { runningExporter } from "../../running-exporter.ts";
 import { until } from "../../until.ts";
 import { planOf, wishOf } from "../../wish.ts";
 
-interface Sent {
+interface SentSpans {
   readonly resourceSpans: readonly {
     readonly scopeSpans: readonly { readonly spans: readonly OtlpSpan[] }[];
   }[];
@@ -46,7 +46,7 @@ describe("traces of decisions", () => {
       limits: { maxReplicas: 4 },
     });
     const [body] = await until("spans", () => (bodies.length > 0 ? bodies : undefined));
-    const { resourceSpans } = JSON.parse(body!.toString()) as Sent;
+    const { resourceSpans } = JSON.parse(body!.toString()) as SentSpans;
     const spans = resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap((scope) => scope.spans));
     const decisions = await decisionsOf(http);
     expect(decisions).toHaveLength(2);
@@ -54,9 +54,9 @@ describe("traces of decisions", () => {
       new Set(decisions.map((each) => each.traceId)),
     );
     const [{ decisionId, traceId }] = decisions as [(typeof decisions)[0]];
-    const own = spans.filter((span) => span.traceId === traceId);
-    const [root] = own;
-    expect(own.map(({ name, parentSpanId }) => [name, parentSpanId])).toEqual([
+    const decisionSpans = spans.filter((span) => span.traceId === traceId);
+    const [root] = decisionSpans;
+    expect(decisionSpans.map(({ name, parentSpanId }) => [name, parentSpanId])).toEqual([
       ["decision", undefined],
       ["plan", root!.spanId],
       ["guard", root!.spanId],
@@ -66,7 +66,7 @@ describe("traces of decisions", () => {
       value: { stringValue: decisionId },
     });
     expect(root!.attributes).toContainEqual({ key: "tradewind.after.replicas", value: { doubleValue: 4 } });
-    expect(own[2]!.events).toContainEqual(expect.objectContaining({ name: "bounds" }));
+    expect(decisionSpans[2]!.events).toContainEqual(expect.objectContaining({ name: "bounds" }));
     const batch = new SpanBatch();
     batch.clear(Date.now());
     new JsonDecoder().decode(body!, batch);

@@ -27,10 +27,10 @@ afterEach(() => {
 });
 
 /** An OpenCost server on a free port, and the questions that it was asked. */
-async function openCost(): Promise<{ readonly url: string; readonly asked: string[] }> {
-  const asked: string[] = [];
+async function openCost(): Promise<{ readonly url: string; readonly questions: string[] }> {
+  const questions: string[] = [];
   const server = createServer((request, response) => {
-    asked.push(request.url ?? "");
+    questions.push(request.url ?? "");
     response.writeHead(answer.status, { "content-type": "application/json" });
     response.end(JSON.stringify(answer.body));
   });
@@ -40,7 +40,7 @@ async function openCost(): Promise<{ readonly url: string; readonly asked: strin
     server.closeAllConnections();
     server.close();
   });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/model`, asked };
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/model`, questions };
 }
 
 const pricesAt = (url: string): OpenCostPrices => {
@@ -51,9 +51,9 @@ const pricesAt = (url: string): OpenCostPrices => {
 
 describe("prices of OpenCost", () => {
   it("are what all namespaces paid over what they were allocated, below the path of the server", async () => {
-    const { asked, url } = await openCost();
+    const { questions, url } = await openCost();
     expect(await pricesAt(url).read()).toEqual(PRICES);
-    expect(asked).toEqual(["/model/allocation?window=1d&aggregate=namespace&accumulate=true"]);
+    expect(questions).toEqual(["/model/allocation?window=1d&aggregate=namespace&accumulate=true"]);
   });
 
   it("count adjustments by the cloud's bill, and leave out what is idle or not understood", () => {
