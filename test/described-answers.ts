@@ -30,12 +30,16 @@ export async function describedAnswers(
     const text = await response.text();
     const isAnswer = statuses.includes(response.status);
     const where = `${method} ${path} answered ${response.status}`;
-    if (!isAnswer) expect([400, 401, 403, 404, 409, 503], where).toContain(response.status);
+    const isRefusal = [400, 401, 403, 404, 409, 503].includes(response.status);
     const schema = isAnswer ? answer : problem;
     const expected = schema === undefined ? (mediaType ?? "text/plain") : "application/json";
-    if (mediaType !== "*/*" || !isAnswer)
-      expect(response.headers.get("content-type")?.split(";")[0], where).toBe(expected);
-    if (schema !== undefined) expect(schema.safeParse(JSON.parse(text)).error, where).toBeUndefined();
+    const sent = response.headers.get("content-type")?.split(";")[0];
+    expect({
+      where,
+      isDescribed: isAnswer || isRefusal,
+      mediaType: mediaType === "*/*" && isAnswer ? expected : sent,
+      problem: schema?.safeParse(JSON.parse(text)).error,
+    }).toEqual({ where, isDescribed: true, mediaType: expected, problem: undefined });
     if (isAnswer) answered.push(path);
   }
   return answered;

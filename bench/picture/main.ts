@@ -98,7 +98,7 @@ async function draw({ progress, seed, values }: BenchmarkOptions): Promise<Recor
   return {
     simulated: true,
     objectiveMs: INCIDENT.objectiveMs,
-    contenders: rans.map(({ name, result }) => ({ name, ...result })),
+    contenders: Object.fromEntries(rans.map(({ name, result }) => [name, result])),
   };
 }
 

@@ -71,8 +71,11 @@ describe("what tradewind try finds out", () => {
     const blind = SETS.map((set, place) => ({
       ...set,
       flows: [],
-      windows: set.windows.map(({ ownLatency: _, ...window }) =>
-        place < 30 ? { ...window, responseLatency: set.flows[0]!.latency } : window,
+      windows: set.windows.map((window) =>
+        Object.assign({}, window, {
+          ownLatency: undefined,
+          responseLatency: place < 30 ? set.flows[0]!.latency : undefined,
+        }),
       ),
     }));
     const { unreplayed } = await ask(blind);
