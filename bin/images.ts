@@ -9,7 +9,7 @@ import { parseArgs } from "node:util";
 import { trimmedEnd } from "@tradewind/core/values/trimmed-end.ts";
 
 const root = dirname(import.meta.dirname);
-const PROCESSES = ["agent", "predictor", "exporter", "local"] as const;
+const PROCESSES = ["agent", "predictor", "exporter", "local", "demo"] as const;
 const TOOLS = ["docker", "buildah", "podman"] as const;
 type Tool = (typeof TOOLS)[number];
 
@@ -32,7 +32,7 @@ const OPTIONS = {
   help: { type: "boolean", default: false },
 } as const;
 
-const HELP = `Builds tradewind-agent, tradewind-predictor, tradewind-exporter and tradewind-local from docker/.
+const HELP = `Builds tradewind-agent, tradewind-predictor, tradewind-exporter, tradewind-local and tradewind-demo from docker/.
 
   --registry HOST/PATH  what the names begin with; the chart's global.image.registry
   --tag TAG             tag of all (default: the version in package.json, which the chart asks for)

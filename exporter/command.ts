@@ -28,6 +28,7 @@ interface Flags {
   watchdog: string;
   fleet?: string;
   fleetTokenFile?: string;
+  tracesEndpoint?: string;
   backtestReport?: string;
   config: string[];
   maxReplicas: string;
@@ -129,6 +130,10 @@ export function configure(command: Command): void {
       "scalers of other clusters, separated by commas, whose applications the page shows too (default: none)",
     )
     .option("--fleet-token-file <file>", "token that those scalers take")
+    .option(
+      "--traces-endpoint <url>",
+      "send a trace of each decision there, by OTLP over HTTP, for example http://collector:4318 (default: none)",
+    )
     .option("--backtest-report <file>", "show what `tradewind backtest --json` wrote there in the console")
     .option("--grpc-tls-cert <file>", "certificate of the gRPC port, PEM; with it that port speaks TLS only")
     .option("--grpc-tls-key <file>", "its key, PEM")

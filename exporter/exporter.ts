@@ -29,6 +29,7 @@ import { fleetRows } from "./decide/course/fleet.ts";
 import { followCourse } from "./decide/course/follow.ts";
 import { readyFacts } from "./decide/course/ready-facts.ts";
 import { serveApi } from "./serve/api/server.ts";
+import { DecisionTraces } from "./serve/traces/decision-traces.ts";
 import type { ApiServer } from "./serve/api/server.ts";
 import { AnnotatedOverrides } from "./decide/override/annotations.ts";
 import { applicationsIn, knownServices } from "./decide/override/known-services.ts";
@@ -287,6 +288,10 @@ async function prepareDecisions(setting: Setting, scaler: ScalerThread): Promise
     onEvents: (events) => void journal.append(events),
     onOrder: ({ ended, kind }) => metrics.overrideChanged(kind, ended?.how ?? "begun"),
   });
+  const { tracesEndpoint: endpoint } = options;
+  const recordOf = (id: string): string | undefined => book.json(id);
+  const traces = endpoint && new DecisionTraces({ endpoint, recordOf, nowMs: () => clock.nowMs(), log });
+  if (traces) undo.defer(async () => traces.stop());
   const recommender: Recommender = new Recommender(
     book,
     {
@@ -304,7 +309,7 @@ async function prepareDecisions(setting: Setting, scaler: ScalerThread): Promise
     {
       keeper,
       ...(changes && { changes }),
-      journal,
+      journal: traces ? traces.before(journal) : journal,
       queue,
       clock,
       counter: metrics,

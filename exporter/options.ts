@@ -141,6 +141,8 @@ export const ExporterOptions = z.strictObject({
   fleet: Targets.optional(),
   /** Token that all of them take; absent: they ask for none. */
   fleetTokenFile: z.string().min(1).optional(),
+  /** Address of OTLP over HTTP that gets a trace of each decision; absent: none is sent. */
+  tracesEndpoint: z.string().min(1).optional(),
   /** What `tradewind backtest --json` printed, for the page; absent: none. */
   backtestReport: z.string().min(1).optional(),
   restartGrace: Duration.pipe(z.number().min(0).max(86_400)).prefault("120s"),

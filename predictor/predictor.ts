@@ -35,6 +35,7 @@ import { ContainerRates } from "./sources/container-rates.ts";
 import { registerEndpointMetrics } from "./sources/endpoint-metrics.ts";
 import { parseListen } from "./sources/otlp/listen-address.ts";
 import { startReceivers } from "./sources/otlp/start.ts";
+import { OpenCostPrices } from "./sources/opencost/prices.ts";
 import { readSections } from "./sources/sources-config.ts";
 import type { Sections } from "./sources/sources-config.ts";
 import type { WorkloadSource } from "./sources/workload-source.ts";
@@ -237,6 +238,7 @@ async function openApplications(
     workloadProblem: (application) => source?.lacks?.(application),
     webhook,
     reasoner: openReasoner(setting),
+    prices: followPrices(setting),
   };
   const follow = (onChange: () => void): FollowedApplications =>
     (followed = new FollowedApplications({
@@ -279,6 +281,16 @@ function lookAtScalings(
     for (const each of applications.planned()) each.scaled(scalings);
   }, SCALED_MS);
   ends.push(() => clearInterval(timer));
+}
+
+/** Until they are read, the prices of the applications hold. */
+function followPrices({ ends, log, sections }: Setting): SharedParts["prices"] {
+  const { opencost } = sections.sources;
+  if (opencost === undefined) return undefined;
+  const prices = new OpenCostPrices(opencost);
+  ends.push(async () => prices.stop());
+  void prices.follow(log);
+  return () => prices.last;
 }
 
 function openReasoner({ clock, ends, metrics, options }: Setting): ModelConnection | undefined {

@@ -4,6 +4,9 @@ import type { HttpDoor } from "@tradewind/core/net/http-door.ts";
 import type { SenderWork } from "@tradewind/core/net/sender-work.ts";
 import { closeHttp, createHttpServer, listenHttp } from "@tradewind/core/net/http-server.ts";
 import type { ReloadingTls } from "@tradewind/core/net/reloading-tls.ts";
+import { PROFILES, Profiler, profileSeconds } from "@tradewind/core/process/profiler.ts";
+import type { ProfileKind } from "@tradewind/core/process/profiler.ts";
+import { describeError, TradewindError } from "@tradewind/core/values/errors.ts";
 import type { TextFormat } from "../expose/format.ts";
 import { CONTENT_TYPES, negotiate } from "../expose/format.ts";
 
@@ -23,12 +26,13 @@ export interface HttpOptions {
 /** The predictors, a Prometheus and a person. */
 const CONNECTIONS: ConnectionLimits = { maxConnections: 64, maxPerAddress: 24, firstRequestMs: 10_000 };
 
-/** Serves `/metrics`, `/v1/snapshot`, `/openapi.json`, `/healthz` and `/readyz`. Only GET and HEAD; bodies are refused. */
+/** Serves `/metrics`, `/v1/snapshot`, `/v1/profile`, `/openapi.json`, `/healthz` and `/readyz`. Only GET and HEAD; bodies are refused. */
 export class HttpSide {
   readonly #server: Server;
   readonly #exposed: Exposed;
   readonly #door: HttpDoor;
   readonly #work: SenderWork;
+  readonly #profiler = new Profiler();
 
   /** @param tls serves TLS only */
   constructor(exposed: Exposed, door: HttpDoor, work: SenderWork, tls: ReloadingTls | undefined) {
@@ -62,17 +66,22 @@ export class HttpSide {
     const [path = "/"] = (request.url ?? "/").split("?", 1);
     const { authorization, host } = request.headers;
     const address = request.socket.remoteAddress;
-    const admission = isProbe(path) ? undefined : this.#door.admit({ authorization, host, address });
+    const profile = PROFILES.find((kind) => path === `/v1/profile/${kind}`);
+    const knock = { authorization, host, address };
+    const admission = isProbe(path)
+      ? undefined
+      : this.#door.admit(knock, profile === undefined ? {} : { scope: "profile" });
     const refused =
       admission === undefined
         ? undefined
         : "refused" in admission
           ? admission.refused
-          : this.#work.admit(request, response, false);
+          : this.#work.admit(request, response, profile !== undefined);
     if (refused !== undefined) {
       for (const [name, value] of Object.entries(refused.headers)) response.setHeader(name, value);
       return answerText(request, response, refused.status, refused.message);
     }
+    if (profile !== undefined) return this.#profile(request, response, profile);
     switch (path) {
       case "/metrics": {
         const format = negotiate(request.headers.accept);
@@ -98,7 +107,7 @@ export class HttpSide {
           request,
           response,
           404,
-          "there are /metrics, /v1/snapshot, /openapi.json, /healthz and /readyz",
+          "there are /metrics, /v1/snapshot, /v1/profile/cpu, /v1/profile/heap, /openapi.json, /healthz and /readyz",
         );
     }
   }
@@ -108,6 +117,18 @@ export class HttpSide {
     const missing = this.#exposed.notReady();
     if (missing !== undefined) return answerText(request, response, 503, missing);
     return this.#stream(request, response, "application/json", this.#exposed.snapshot());
+  }
+
+  async #profile(request: IncomingMessage, response: ServerResponse, kind: ProfileKind): Promise<void> {
+    try {
+      const [, query] = (request.url ?? "").split("?", 2);
+      const seconds = profileSeconds(new URLSearchParams(query).get("seconds") ?? undefined);
+      const profile = JSON.stringify(await this.#profiler.take(kind, seconds));
+      await this.#stream(request, response, "application/json", [profile]);
+    } catch (error) {
+      const isBusy = error instanceof TradewindError && error.code === "busy";
+      answerText(request, response, isBusy ? 409 : 400, describeError(error));
+    }
   }
 
   /** Writes chunk by chunk, compressed when asked, and waits for a slow reader. */

@@ -14,8 +14,8 @@ import { backtest } from "@tradewind/simulator/backtest/backtest.ts";
 import type { BacktestReport } from "@tradewind/simulator/backtest/backtest.ts";
 import { BACKTEST_CONTENDERS } from "@tradewind/simulator/backtest/contenders.ts";
 import { readStored } from "@tradewind/simulator/command/read-recording.ts";
-import type { Contender } from "@tradewind/simulator/contenders/contender.ts";
 import { HPA_CPU } from "@tradewind/simulator/contenders/hpa.ts";
+import { recorded } from "@tradewind/simulator/contenders/recorded.ts";
 import { run } from "@tradewind/simulator/contenders/run.ts";
 import type { Obstacle, RunResult } from "@tradewind/simulator/contenders/run.ts";
 import { diurnalWeek } from "@tradewind/simulator/course/obstacles/diurnal-week.ts";
@@ -32,21 +32,6 @@ const FIRST_SEED = 30_000;
 
 /** Where to leave the store and the application's file; default: nowhere. */
 const OPTIONS = { state: { type: "string" } } as const;
-
-/** The contender, with all windows that it gets kept. */
-const recorded = (contender: Contender, sets: WindowSet[]): Contender => ({
-  ...contender,
-  start(setting, parameters) {
-    const brain = contender.start(setting, parameters);
-    return {
-      ...brain,
-      async onWindow(window) {
-        sets.push(window.windowSet);
-        await brain.onWindow?.(window);
-      },
-    };
-  },
-});
 
 /** Stores windows as a predictor does, with the application beside them. */
 async function store(

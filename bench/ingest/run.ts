@@ -51,7 +51,7 @@ export async function replay(settings: RunSettings): Promise<RunFigures> {
   };
   const figures = { spans: 0, ingestCpuMs: 0, buildWallMs: [] as number[], buildCpuMs: [] as number[] };
   const seconds = settings.windows * WINDOW_SECONDS + GRACE_SECONDS;
-  for await (const bodies of traffic(settings, seconds)) {
+  for await (const bodies of trafficOf(settings, seconds, START_MS)) {
     nowMs += 1e3;
     figures.ingestCpuMs += cpuMsOf(() => {
       for (const body of bodies) figures.spans += take(body);
@@ -80,9 +80,12 @@ function cpuMsOf(work: () => void): number {
 }
 
 /** The bodies of one second after the other, from the generator's process. */
-async function* traffic(settings: RunSettings, seconds: number): AsyncGenerator<Uint8Array[]> {
-  const { services, spansPerServiceSecond, seed } = settings;
-  const args = [services, spansPerServiceSecond, seconds, seed, START_MS].map(String);
+export async function* trafficOf(
+  { seed, services, spansPerServiceSecond }: Pick<RunSettings, "seed" | "services" | "spansPerServiceSecond">,
+  seconds: number,
+  startMs: number,
+): AsyncGenerator<Uint8Array[]> {
+  const args = [services, spansPerServiceSecond, seconds, seed, startMs].map(String);
   const generator = spawn(process.execPath, [join(import.meta.dirname, "generator.ts"), ...args], {
     stdio: ["ignore", "pipe", "inherit"],
   });

@@ -133,7 +133,7 @@ export function valuesSchema(): Schema {
         from: choice("ConfigMap", "Resource", "Namespaces"),
         existing: { type: "string", pattern: "^$|^[a-z0-9]([-a-z0-9./]*[a-z0-9])?$" },
         spec: { type: "object", if: { maxProperties: 0 }, else: applicationSpec() },
-        sources: object({ prometheus: list, ...traceSources, otlp: map }),
+        sources: object({ prometheus: list, ...traceSources, otlp: map, opencost: map }),
         store: map,
       }),
       agent: object({

@@ -6,7 +6,7 @@ import { Prices } from "./prices.ts";
 import { ObjectName, ServiceName } from "./quantity.ts";
 import { ObjectiveMilliseconds, objectivesProblems, Percentile, RouteObjectives } from "./route-objective.ts";
 
-const DEFAULT_PERCENTILE = 0.95;
+export const DEFAULT_PERCENTILE = 0.95;
 
 export const Objective = z.strictObject({
   percentile: Percentile.default(DEFAULT_PERCENTILE).describe(

@@ -42,6 +42,8 @@ export const AuditEvent = z.discriminatedUnion("kind", [
     codes: z.array(z.string().max(64)).max(32),
     /** Absent in rows of earlier releases. */
     reason: DecisionReason.optional(),
+    /** Of the OpenTelemetry trace of the decision; absent where none is sent. */
+    traceId: z.hex().length(32).optional(),
     /** SHA-256 of the decision record as it is served. */
     recordHash: FullHash,
   }),

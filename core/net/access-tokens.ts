@@ -6,9 +6,9 @@ import { digestOf, LEAST_TOKEN_LENGTH } from "./token-file.ts";
 
 /**
  * What a token allows besides reading: `approve` decides on changes that wait, `override` pauses, holds and undoes, `send` sends
- * spans.
+ * spans, `profile` samples a process.
  */
-export const SCOPES = ["read", "approve", "override", "send"] as const;
+export const SCOPES = ["read", "approve", "override", "send", "profile"] as const;
 export type Scope = (typeof SCOPES)[number];
 
 /** Who asks, by the token that was shown. */

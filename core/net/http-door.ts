@@ -74,7 +74,10 @@ export class HttpDoor {
       const message = `this port is not asked for by the name '${host.slice(0, 100)}'; add it to --allowed-hosts if it is yours`;
       return refused(421, message);
     }
-    if (this.#tokens === undefined) return { caller: ANYBODY };
+    if (this.#tokens === undefined)
+      return scope === "profile"
+        ? refused(403, "profiles are for tokens of the scope 'profile', and this port asks for no token")
+        : { caller: ANYBODY };
     const shown = shownToken(authorization);
     const waitSeconds = shown === undefined ? 0 : this.#tries.waitSeconds(address);
     if (waitSeconds > 0) {

@@ -13,8 +13,8 @@ export interface DescribedRoute {
   readonly answer?: z.ZodType;
   /** Of another answer. */
   readonly mediaType?: string;
-  /** Status of the answer; default 200. */
-  readonly status?: number;
+  /** Statuses of the answer; default 200. */
+  readonly statuses?: readonly number[];
 }
 
 export interface DescribedServer {
@@ -105,7 +105,7 @@ function operationOf({
   method,
   path,
   query = {},
-  status = 200,
+  statuses = [200],
   summary,
 }: DescribedRoute): object {
   const inPath = [...path.matchAll(/:(\w+)/g)].map(([, name]) => ({
@@ -136,7 +136,7 @@ function operationOf({
       requestBody: { required: true, content: { "application/json": { schema: schemaOf(body, "input") } } },
     }),
     responses: {
-      [status]: { description: "The answer.", content },
+      ...Object.fromEntries(statuses.map((status) => [status, { description: "The answer.", content }])),
       default: { $ref: "#/components/responses/Problem" },
     },
   };

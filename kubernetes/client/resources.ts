@@ -56,6 +56,7 @@ export const RESOURCES = {
   persistentVolumeClaims: core("persistentvolumeclaims", "PersistentVolumeClaim"),
   pods: core("pods", "Pod"),
   replicaSets: named("apps", "v1", "replicasets", "ReplicaSet"),
+  pyrraObjectives: custom("pyrra.dev", "v1alpha1", "servicelevelobjectives", "ServiceLevelObjective"),
   resourceQuotas: core("resourcequotas", "ResourceQuota"),
   rollouts: custom("argoproj.io", "v1alpha1", "rollouts", "Rollout"),
   scaledObjects: custom("keda.sh", "v1alpha1", "scaledobjects", "ScaledObject"),
@@ -64,6 +65,7 @@ export const RESOURCES = {
     namespaced: false,
   },
   services: core("services", "Service"),
+  slothLevels: custom("sloth.slok.dev", "v1", "prometheusservicelevels", "PrometheusServiceLevel"),
   statefulSets: named("apps", "v1", "statefulsets", "StatefulSet"),
   verticalPodAutoscalers: custom(
     "autoscaling.k8s.io",

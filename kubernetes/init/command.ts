@@ -35,6 +35,7 @@ interface Flags {
   readonly include: readonly string[];
   readonly scalerAddress: string;
   readonly vpa?: boolean;
+  readonly burnRateRules?: boolean;
   readonly accept?: boolean;
   readonly output?: string;
   readonly kubeconfig?: string;
@@ -76,6 +77,7 @@ export function configure(command: Command): void {
     .option("--accept", "write although most workloads are left out for nothing but a name")
     .option("--vpa", "write VPAs (default: where the cluster knows them)")
     .option("--no-vpa", "write no VPAs")
+    .option("--burn-rate-rules", "write Prometheus rules for how fast the error budget burns, too")
     .option("--output <folder>", "write files into this folder instead of standard output")
     .option("--kubeconfig <file>", "how to reach the cluster")
     .option("--context <name>", "context of the kubeconfig")
@@ -112,6 +114,7 @@ async function run(flags: Flags): Promise<Outcome> {
       include: flags.include,
       scalerAddress: flags.scalerAddress,
       vpa: flags.vpa ?? hasVpa,
+      burnRates: flags.burnRateRules,
       accept: flags.accept ?? false,
     });
     return { result, notes: [...notes, ...result.notes, ...longObjective(flags.objective)] };

@@ -10,6 +10,8 @@ import type { Scalable } from "../objects/scalable.ts";
 import { VerticalPodAutoscaler } from "../objects/vpa.ts";
 import { routeOf } from "./routes.ts";
 import type { Route } from "./routes.ts";
+import { latencySlosIn } from "./slo.ts";
+import type { LatencySlo } from "./slo.ts";
 
 const list = <Item extends z.ZodType>(item: Item) =>
   z
@@ -190,6 +192,8 @@ export interface Found {
   /** `Deployment/podinfo`: what Flagger makes Services for. */
   readonly canaries: Set<string>;
   readonly passedOver: PassedOver[];
+  /** Latency objectives of OpenSLO, Sloth and Pyrra. */
+  readonly slos: LatencySlo[];
 }
 
 export const nothingFound = (): Found => ({
@@ -202,6 +206,7 @@ export const nothingFound = (): Found => ({
   claims: new Map(),
   canaries: new Set(),
   passedOver: [],
+  slos: [],
 });
 
 /** Jobs end by themselves, DaemonSets follow the nodes, and neither is scaled. */
@@ -258,6 +263,12 @@ export function take(found: Found, kind: string, object: unknown): void {
       found.canaries.add(`${targetKind}/${name}`);
       break;
     }
+    case "PrometheusServiceLevel":
+    case "ServiceLevelObjective":
+    case "SLO":
+      // Items of a list do not say their kind.
+      found.slos.push(...latencySlosIn({ ...(object as object), kind }));
+      break;
     default:
       takeOther(found, kind, object);
   }

@@ -1,12 +1,16 @@
+import { DEFAULT_PERCENTILE } from "@tradewind/core/contract/application.ts";
 import { TradewindError } from "@tradewind/core/values/errors.ts";
 import { pausedInWords, recommendationTriggers } from "../workloads/recommendation-triggers.ts";
 import type { Found } from "./found.ts";
 import { guessEntry } from "./entry.ts";
 import { readBack } from "./read-back.ts";
 import type { InitFile } from "./read-back.ts";
+import { sloOf } from "./slo.ts";
+import type { LatencySlo } from "./slo.ts";
 import { survey } from "./survey.ts";
 import type { Choice, Survey, SurveyedWorkload } from "./survey.ts";
 import { applicationYaml } from "./write-application.ts";
+import { burnRatesYaml } from "./write-burn-rates.ts";
 import { scaledObjectYaml, tradewindTrigger } from "./write-scaled-object.ts";
 import type { TriggerTarget } from "./write-scaled-object.ts";
 import { vpaYaml } from "./write-vpa.ts";
@@ -22,6 +26,8 @@ export interface InitOptions extends Choice {
   readonly percentile?: number | undefined;
   readonly scalerAddress: string;
   readonly vpa: boolean;
+  /** Write Prometheus rules of burn rates, too. */
+  readonly burnRates?: boolean | undefined;
   /** A person has accepted that most workloads are left out for their names. */
   readonly accept: boolean;
 }
@@ -30,6 +36,8 @@ export interface InitResult {
   /** Name of the service that users call, and why this one; empty where it was named. */
   readonly entry: string;
   readonly why: string;
+  /** Whose latency the objective is, where one was found and nobody gave another. */
+  readonly slo: LatencySlo | undefined;
   readonly surveyed: Survey;
   readonly files: readonly InitFile[];
   /** What a person should know besides, a line each. */
@@ -80,7 +88,10 @@ export function initialise(found: Found, options: InitOptions): InitResult {
         : `there is no '${options.entry}'`;
     throw refuse(`${said}; name it with --entry: ${guess.candidates.join(", ")}`);
   }
-  const { name, namespace, objectiveMilliseconds, vpa } = options;
+  const { name, namespace, vpa } = options;
+  const slo = options.objectiveMilliseconds === undefined ? sloOf(found.slos, guess.entry.service) : undefined;
+  const objectiveMilliseconds = options.objectiveMilliseconds ?? slo?.milliseconds;
+  const percentile = slo?.percentile ?? options.percentile;
   const target = triggerTarget(options);
   const application = applicationYaml({
     name,
@@ -89,7 +100,7 @@ export function initialise(found: Found, options: InitOptions): InitResult {
     why: guess.why,
     milliseconds: objectiveMilliseconds ?? DEFAULT_MILLISECONDS,
     objectiveGiven: objectiveMilliseconds !== undefined,
-    percentile: options.percentile,
+    percentile,
     workloads,
   });
   const own = workloads.filter(({ versionOf }) => versionOf === undefined);
@@ -99,15 +110,37 @@ export function initialise(found: Found, options: InitOptions): InitResult {
     { name: "application.yaml", yaml: application },
     ...fileOf("scaled-objects.yaml", scaled, (each) => scaledObjectYaml(each, target)),
     ...fileOf("vertical-pod-autoscalers.yaml", sized, vpaYaml),
+    ...(options.burnRates === true
+      ? [
+          {
+            name: "burn-rate-rules.yaml",
+            yaml: burnRatesYaml({ name, namespace, percentile: percentile ?? DEFAULT_PERCENTILE }),
+          },
+        ]
+      : []),
   ];
   readBack(files);
   return {
     entry: guess.entry.service,
     why: guess.why,
+    slo,
     surveyed,
     files,
-    notes: [...surroundingNotes(surveyed), ...workloadNotes(surveyed, options)],
+    notes: [
+      ...surroundingNotes(surveyed),
+      ...(objectiveMilliseconds === undefined || slo !== undefined ? sloNotes(found.slos, slo) : []),
+      ...workloadNotes(surveyed, options),
+    ],
   };
+}
+
+/** Which of the objectives that were found counts, or that none does. */
+function sloNotes(slos: readonly LatencySlo[], slo: LatencySlo | undefined): string[] {
+  if (slo !== undefined) return [`the objective is that of ${slo.from}; --objective gives another`];
+  const names = slos.map(({ from, milliseconds }) => `${from} (${milliseconds} ms)`).join(", ");
+  return slos.length === 0
+    ? []
+    : [`which of these objectives is the entry's cannot be told: ${names}; give one with --objective`];
 }
 
 const fileOf = (

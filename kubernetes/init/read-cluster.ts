@@ -20,6 +20,8 @@ const HELPFUL: readonly Resource[] = [
   RESOURCES.gatewayRoutes,
   RESOURCES.openShiftRoutes,
   RESOURCES.virtualServices,
+  RESOURCES.slothLevels,
+  RESOURCES.pyrraObjectives,
 ];
 const MAX_OBJECTS = 20_000;
 /** Kinds beyond these that a cluster has: each is a request of its own. */

@@ -11,6 +11,8 @@ export interface LatencySlo {
   readonly milliseconds: number;
   /** Share of requests that must be faster, (0, 1). */
   readonly percentile: number;
+  /** What it is measured by, which may name a service. */
+  readonly query: string;
 }
 
 const Text = z.string().max(20_000);
@@ -36,7 +38,9 @@ const Pyrra = z.object({
     target: z.union([z.string().max(20), z.number()]),
     indicator: z.object({
       latency: z.object({ success: z.object({ metric: Text }) }).optional(),
-      latencyNative: z.object({ latency: z.string().max(20) }).optional(),
+      latencyNative: z
+        .object({ latency: z.string().max(20), total: z.object({ metric: Text }).optional() })
+        .optional(),
     }),
   }),
 });
@@ -71,29 +75,37 @@ const OpenSlo = z.object({
  * @throws TradewindError `invalid-input` that names the file
  */
 export function latencySlosOf(text: string, file: string): LatencySlo[] {
-  const found: LatencySlo[] = [];
-  for (const document of parseAllDocuments(text)) {
+  return parseAllDocuments(text).flatMap((document) => {
     if ("errors" in document && document.errors.length > 0)
       throw new TradewindError("invalid-input", `${file}: ${describeError(document.errors[0])}`);
-    const value: unknown = document.toJS({ maxAliasCount: 100 });
-    const sloth = SlothFile.safeParse(value).data?.slos ?? SlothObject.safeParse(value).data?.spec.slos ?? [];
-    for (const { name, objective, sli } of sloth) {
-      const query = sli.events?.errorQuery ?? sli.events?.error_query ?? "";
-      found.push(...slo(`Sloth '${name}'`, bucketSeconds(query), objective / 100));
-    }
-    const pyrra = Pyrra.safeParse(value).data;
-    if (pyrra !== undefined) {
-      const { latency, latencyNative } = pyrra.spec.indicator;
-      const seconds =
-        latencyNative === undefined
-          ? bucketSeconds(latency?.success.metric ?? "")
-          : parseDurationSeconds(latencyNative.latency);
-      found.push(...slo(`Pyrra '${pyrra.metadata.name}'`, seconds, Number(pyrra.spec.target) / 100));
-    }
-    const open = OpenSlo.safeParse(value).data;
-    if (open !== undefined) found.push(...openSlo(open));
+    return latencySlosIn(document.toJS({ maxAliasCount: 100 }));
+  });
+}
+
+/** The latency objectives of one object of these tools; none of what is no such object. */
+export function latencySlosIn(object: unknown): LatencySlo[] {
+  const sloth = SlothFile.safeParse(object).data?.slos ?? SlothObject.safeParse(object).data?.spec.slos ?? [];
+  const found = sloth.flatMap(({ name, objective, sli }) => {
+    const query = sli.events?.errorQuery ?? sli.events?.error_query ?? "";
+    return slo(`Sloth '${name}'`, bucketSeconds(query), objective / 100, query);
+  });
+  const pyrra = Pyrra.safeParse(object).data;
+  if (pyrra !== undefined) {
+    const { latency, latencyNative } = pyrra.spec.indicator;
+    const query = latency?.success.metric ?? latencyNative?.total?.metric ?? "";
+    const seconds =
+      latencyNative === undefined ? bucketSeconds(query) : parseDurationSeconds(latencyNative.latency);
+    found.push(...slo(`Pyrra '${pyrra.metadata.name}'`, seconds, Number(pyrra.spec.target) / 100, query));
   }
-  return found;
+  const open = OpenSlo.safeParse(object).data;
+  return open === undefined ? found : [...found, ...openSlo(open)];
+}
+
+/** The objective of an entry among those that were found: the only one whose query names it, else the only one at all. */
+export function sloOf(slos: readonly LatencySlo[], entry: string): LatencySlo | undefined {
+  const named = slos.filter(({ query }) => query.includes(`"${entry}"`) || query.includes(`'${entry}'`));
+  const [only, ...more] = named.length === 0 ? slos : named;
+  return more.length === 0 ? only : undefined;
 }
 
 function openSlo({ metadata, spec }: z.infer<typeof OpenSlo>): LatencySlo[] {
@@ -102,19 +114,25 @@ function openSlo({ metadata, spec }: z.infer<typeof OpenSlo>): LatencySlo[] {
     Object.values(metric?.metricSource.spec ?? {})
       .filter((part) => typeof part === "string")
       .join(" ");
+  const measured = query(thresholdMetric) || `${query(ratioMetric?.good)} ${query(ratioMetric?.bad)}`;
   return spec.objectives.flatMap(({ target, targetPercent, value }) => {
     const seconds =
       thresholdMetric !== undefined && value !== undefined
-        ? value * unitSeconds(query(thresholdMetric))
-        : bucketSeconds(`${query(ratioMetric?.good)} ${query(ratioMetric?.bad)}`);
+        ? value * unitSeconds(measured)
+        : bucketSeconds(measured);
     const share = target ?? (targetPercent === undefined ? undefined : targetPercent / 100);
-    return slo(`OpenSLO '${metadata.name}'`, seconds, share);
+    return slo(`OpenSLO '${metadata.name}'`, seconds, share, measured);
   });
 }
 
-function slo(from: string, seconds: number | undefined, percentile: number | undefined): LatencySlo[] {
+function slo(
+  from: string,
+  seconds: number | undefined,
+  percentile: number | undefined,
+  query: string,
+): LatencySlo[] {
   if (seconds === undefined || percentile === undefined || !(percentile > 0 && percentile < 1)) return [];
-  return [{ from, milliseconds: +(1e3 * seconds).toPrecision(6), percentile: +percentile.toPrecision(6) }];
+  return [{ from, milliseconds: +(1e3 * seconds).toPrecision(6), percentile: +percentile.toPrecision(6), query }];
 }
 
 const BUCKET = /\ble\s{0,4}=~?\s{0,4}["']([0-9.]{1,12})["']/;

@@ -19,6 +19,7 @@ import { Transcripts } from "@tradewind/core/contract/transcript.ts";
 import { WhatIfAnswer, WhatIfRequest } from "@tradewind/core/contract/what-if.ts";
 import { WindowSet } from "@tradewind/core/contract/window.ts";
 import type { DescribedRoute, DescribedServer } from "@tradewind/core/net/openapi.ts";
+import { PROFILE_ROUTES } from "@tradewind/core/net/profile-routes.ts";
 import { VERSION } from "@tradewind/core/process/version.ts";
 import { Problem } from "@tradewind/core/net/problem.ts";
 
@@ -49,7 +50,7 @@ const SERVICE = { service: "Only of this service." };
 const HASH_OF = { answer: z.unknown() };
 
 /** All that the predictor's HTTP side answers. */
-export const DESCRIBED_ROUTES: readonly DescribedRoute[] = [
+const DESCRIBED_ROUTES: readonly DescribedRoute[] = [
   get("/v1/applications", "The applications that are planned, or why not.", { answer: ApplicationList }),
   ofOne("/v1/plan", "The newest plan; `etag` names it.", Plan),
   ofOne("/v1/plan/header", "The same without its services.", Plan),
@@ -132,6 +133,7 @@ export const DESCRIBED_ROUTES: readonly DescribedRoute[] = [
     body: OverrideExchange,
     answer: z.object({ overrides: z.array(Override) }),
   },
+  ...PROFILE_ROUTES,
   get("/metrics", "Metrics for Prometheus.", {}),
   get("/healthz", "Whether the process works.", { answer: z.object({ ok: z.literal(true) }) }),
   get("/readyz", "Whether it can be relied on now.", { answer: z.object({ ok: z.literal(true) }) }),

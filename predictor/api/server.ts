@@ -6,12 +6,13 @@ import { addressOf, cannotListen, createHttpServer } from "@tradewind/core/net/h
 import { APPLICATION_LIST_SCHEMA } from "@tradewind/core/contract/application-list.ts";
 import type { ApplicationList } from "@tradewind/core/contract/application-list.ts";
 import { Description, OPENAPI_PATH } from "@tradewind/core/net/openapi.ts";
+import { isProfile, setProfiles } from "@tradewind/core/net/profile-routes.ts";
 import { WhatIfRequest } from "@tradewind/core/contract/what-if.ts";
 import { bodyProblem } from "@tradewind/core/values/json-limits.ts";
 import type { Logger } from "@tradewind/core/process/log.ts";
 import type { ReloadingTls } from "@tradewind/core/net/reloading-tls.ts";
 import fastify from "fastify";
-import type { FastifyInstance } from "fastify";
+import type { FastifyInstance, FastifyReply } from "fastify";
 import type { Registry } from "prom-client";
 import type { Applications } from "../run/applications.ts";
 import { mergedMetrics } from "../run/merged-metrics.ts";
@@ -88,7 +89,9 @@ export async function startApi(options: ApiOptions): Promise<Api> {
     const admission = options.door.admit(knock, request.routeOptions.config as Need);
     if ("caller" in admission) request.caller = admission.caller;
     const refused =
-      "refused" in admission ? admission.refused : options.work.admit(request.raw, reply.raw, false);
+      "refused" in admission
+        ? admission.refused
+        : options.work.admit(request.raw, reply.raw, isProfile(request.url));
     if (refused === undefined) return undefined;
     return fail(reply.headers(refused.headers), refused.status, "refused", refused.message);
   });
@@ -133,6 +136,7 @@ function addRoutes(server: FastifyInstance, options: ApiOptions): void {
   addProposals(server, applications);
   addOverrides(server, applications);
   addAccuracy(server, applications);
+  setProfiles<FastifyReply>(server, fail);
   server.get<{ Params: { hash: string } }>("/v1/inputs/:hash", async ({ params }, reply) => {
     const text = ofAny(applications, ({ archive }) => archive.get(params.hash));
     if (text !== undefined) return sendText(reply, text, "");

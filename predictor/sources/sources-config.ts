@@ -4,6 +4,7 @@ import { parseWith } from "@tradewind/core/values/config.ts";
 import { configurationOfText } from "@tradewind/kubernetes/application/file.ts";
 import { TradewindError } from "@tradewind/core/values/errors.ts";
 import { StoreOptions } from "../store/options.ts";
+import { OpenCostOptions } from "./opencost/prices.ts";
 import { OtlpOptions } from "./otlp/options.ts";
 import { PrometheusOptions } from "./prometheus/options.ts";
 import { TRACE_SECTIONS, traceOptions } from "./trace-sources.ts";
@@ -14,6 +15,7 @@ export const SourcesConfig = z
     prometheus: z.array(PrometheusOptions).max(16).default([]),
     ...TRACE_SECTIONS,
     otlp: OtlpOptions.prefault({}),
+    opencost: OpenCostOptions.optional().describe("Prices in the place of those that applications state."),
   })
   .superRefine((sources, context) => {
     const names = [...sources.prometheus, ...traceOptions(sources)].map(({ name }) => name);
@@ -27,7 +29,7 @@ export const SourcesConfig = z
   });
 type SourcesConfig = z.infer<typeof SourcesConfig>;
 /** The sources that have to be asked. */
-export type AskedSources = Omit<SourcesConfig, "otlp">;
+export type AskedSources = Omit<SourcesConfig, "otlp" | "opencost">;
 
 const Sections = z.object({ sources: SourcesConfig.prefault({}), store: StoreOptions.prefault({}) });
 export type Sections = z.infer<typeof Sections>;

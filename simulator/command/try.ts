@@ -25,6 +25,7 @@ import { findPrometheus } from "@tradewind/kubernetes/port-forward/prometheus-po
 import { createProgress } from "@tradewind/local/screen/progress.ts";
 import type { Progress } from "@tradewind/local/screen/progress.ts";
 import { scopeOf } from "@tradewind/predictor/sources/prometheus/detection.ts";
+import type { Detected } from "@tradewind/predictor/sources/prometheus/detection.ts";
 import { PrometheusOptions } from "@tradewind/predictor/sources/prometheus/options.ts";
 import { PrometheusSource } from "@tradewind/predictor/sources/prometheus/prometheus-source.ts";
 import { HISTORY_FILE } from "@tradewind/predictor/store/history-file.ts";
@@ -274,17 +275,8 @@ async function lookAtServer(flags: Flags, show: Show): Promise<Looked> {
     return source;
   };
   show("looking for metrics", 0);
-  const within = open([namespace]);
-  const [source, detected] = await within
-    .detect(nowMs)
-    .then((found) => [within, found] as const)
-    .catch(async (error: unknown) => {
-      // Span metrics and those of SDKs often say no namespace.
-      if (!(error instanceof TradewindError) || error.code !== "no-series") throw error;
-      const anywhere = open([]);
-      return [anywhere, await anywhere.detect(nowMs)] as const;
-    });
   const query = { fromMs: flags.from ?? nowMs - WEEK_MS, toMs: nowMs };
+  const { detected, source } = await detectIn(query, open([namespace]), open([]));
   const { windows } = await readSource(
     source,
     StoreOptions.parse({}),
@@ -295,7 +287,9 @@ async function lookAtServer(flags: Flags, show: Show): Promise<Looked> {
   const sets = intervalsOf(windows);
   const called = calledServices(sets);
   const state =
-    cluster === undefined ? await readState(source.client, namespace, scopeOf(source.options), nowMs) : [];
+    cluster === undefined
+      ? await readState(source.client, namespace, scopeOf(source.options), detected.lastMs)
+      : [];
   const isStateless = cluster === undefined && state.length === 0;
   return {
     found: cluster?.found ?? foundInState(state, namespace, called),
@@ -317,6 +311,29 @@ async function lookAtServer(flags: Flags, show: Show): Promise<Looked> {
       matchers: flags.matcher,
     },
   };
+}
+
+/**
+ * Request metrics of now, else those that ended within the time; of the namespace, else of those that say none, as span metrics
+ * and SDKs often do.
+ */
+async function detectIn(
+  { fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },
+  within: PrometheusSource,
+  anywhere: PrometheusSource,
+): Promise<{ readonly detected: Detected; readonly source: PrometheusSource }> {
+  let problem: unknown;
+  for (const sinceMs of [toMs, fromMs]) {
+    for (const source of [within, anywhere]) {
+      try {
+        return { detected: await source.detect(toMs, undefined, sinceMs), source };
+      } catch (error) {
+        if (!(error instanceof TradewindError) || error.code !== "no-series") throw error;
+        problem = error;
+      }
+    }
+  }
+  throw problem;
 }
 
 const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);

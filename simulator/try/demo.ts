@@ -1,8 +1,8 @@
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import { nothingFound, take } from "@tradewind/kubernetes/init/found.ts";
 import type { Found } from "@tradewind/kubernetes/init/found.ts";
-import type { Contender } from "../contenders/contender.ts";
 import { HPA_CPU } from "../contenders/hpa.ts";
+import { recorded } from "../contenders/recorded.ts";
 import { run } from "../contenders/run.ts";
 import { obstacle } from "../course/obstacle.ts";
 import { obstacleOf } from "../course/plant.ts";
@@ -15,7 +15,7 @@ const SEED = 20_260;
 const MIB = 2 ** 20;
 
 /** A calm half with waves, and within four minutes a crowd on top of them: CPU says too late that users wait. */
-const INCIDENT = obstacle({
+export const INCIDENT = obstacle({
   name: "demo",
   about: "A crowd comes while an HPA at 60 % CPU is in charge.",
   load: (atSeconds) =>
@@ -29,20 +29,7 @@ const INCIDENT = obstacle({
 export async function recordedIncident(): Promise<Reading & { readonly objectiveMilliseconds: number }> {
   const simulated = obstacleOf(INCIDENT);
   const sets: WindowSet[] = [];
-  const recorder: Contender = {
-    ...HPA_CPU,
-    start(setting, parameters) {
-      const brain = HPA_CPU.start(setting, parameters);
-      return {
-        ...brain,
-        async onWindow(window) {
-          sets.push(window.windowSet);
-          await brain.onWindow?.(window);
-        },
-      };
-    },
-  };
-  await run({ obstacle: simulated, contender: recorder, actuators: "replicas", seed: SEED });
+  await run({ obstacle: simulated, contender: recorded(HPA_CPU, sets), actuators: "replicas", seed: SEED });
   return {
     found: shopObjects(sets[0]?.windows[0]?.namespace ?? "default"),
     sets,

@@ -38,8 +38,8 @@ export interface Insight {
   readonly proposed: InitResult;
   /** Why this entry: named, found in routes, or the root of the calls. */
   readonly entryFrom: string;
-  /** `given`, or measured: what nine of ten intervals kept. */
-  readonly objectiveFrom: "given" | "measured" | "default";
+  /** `given`, of an `slo` object that was found, or measured: what nine of ten intervals kept. */
+  readonly objectiveFrom: "given" | "slo" | "measured" | "default";
   /** Services with requests, most requests first. */
   readonly called: readonly string[];
   readonly report: BacktestReport | undefined;
@@ -73,7 +73,11 @@ export async function insightOf(
     : throughEntry(sets, first.entry);
   const usual = usualMilliseconds(routed);
   const { objectiveMilliseconds: given } = question;
-  const proposed = initialise(found, initOptions(question, first.entry, given ?? usual));
+  // An objective that was found counts before one that was measured.
+  const proposed =
+    given === undefined && first.slo !== undefined
+      ? first
+      : initialise(found, initOptions(question, first.entry, given ?? usual));
   const application = applicationOf(proposed);
   const common = {
     application,
@@ -82,9 +86,11 @@ export async function insightOf(
     objectiveFrom:
       given !== undefined
         ? ("given" as const)
-        : usual === undefined
-          ? ("default" as const)
-          : ("measured" as const),
+        : proposed.slo !== undefined
+          ? ("slo" as const)
+          : usual === undefined
+            ? ("default" as const)
+            : ("measured" as const),
     called,
   };
   const isBlind = called.length === 1 && proposed.surveyed.workloads.length > 1;
@@ -111,7 +117,12 @@ export async function insightOf(
       : { ...common, report, unreplayed: undefined };
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    return { ...common, report: undefined, unreplayed: isBlind ? NO_CALLS : error.message };
+    const unknown = sets.length - routed.length;
+    const why =
+      unknown === 0
+        ? error.message
+        : `${unknown} of the ${sets.length} intervals that were read have no latency of '${proposed.entry}'; ${error.message}`;
+    return { ...common, report: undefined, unreplayed: isBlind ? NO_CALLS : why };
   }
 }
 

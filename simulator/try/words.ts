@@ -84,10 +84,11 @@ export const errorLines = ({ routes }: BacktestReport): string[] =>
 export const replayedTime = ({ replayFromMs, replayToMs, windowSeconds }: BacktestReport): string =>
   `${time(replayFromMs)} to ${time(replayToMs)} UTC, the stretch with most requests, in windows of ${windowSeconds} s`;
 
-export const objectiveWords = ({ application, objectiveFrom }: Insight): string => {
+export const objectiveWords = ({ application, objectiveFrom, proposed }: Insight): string => {
   const { milliseconds: limit, percentile } = application.objective;
   const from = {
     given: "as you said",
+    slo: `as ${proposed.slo?.from ?? ""} has it`,
     measured: "what nine of ten intervals kept: set your own with --objective",
     default: "nothing was measured: set your own with --objective",
   }[objectiveFrom];

@@ -60,7 +60,7 @@ describe("npm run images", () => {
     expect(code).toBe(0);
     const image = (name: string): string => `registry.example.com/team/tradewind-${name}:${version}`;
     expect(calls.filter((call) => call.startsWith("podman push"))).toEqual(
-      ["agent", "predictor", "exporter", "local"].map((name) => `podman push ${image(name)}`),
+      ["agent", "predictor", "exporter", "local", "demo"].map((name) => `podman push ${image(name)}`),
     );
     expect(calls).toContainEqual(
       expect.stringMatching(/^podman build --file=docker\/agent\.Dockerfile .*--tag=\S+ \.$/),
@@ -110,17 +110,17 @@ describe("npm run images", () => {
   });
 
   it.each([
-    ["docker", /^docker buildx build --platform=a,b .*--push \.$/, 4],
-    ["buildah", /^buildah build --platform=a,b --layers .*--manifest=\S+ \.$/, 8],
+    ["docker", /^docker buildx build --platform=a,b .*--push \.$/, 5],
+    ["buildah", /^buildah build --platform=a,b --layers .*--manifest=\S+ \.$/, 10],
   ] as const)("builds for several platforms with %s", (tool, first, count) => {
     const commands = lines({ tool, platform: "a,b", push: true });
     expect(commands).toHaveLength(count);
     expect(commands[0]).toMatch(first);
   });
 
-  it("has Buildah keep layers, so that what all three images begin with is built once", () => {
+  it("has Buildah keep layers, so that what all images begin with is built once", () => {
     expect(lines({ tool: "buildah" }).map((line) => line.startsWith("buildah build --layers "))).toEqual(
-      Array(4).fill(true),
+      Array(5).fill(true),
     );
     expect(lines({ tool: "podman" }).join()).not.toContain("--layers");
   });

@@ -49,19 +49,24 @@ function closure(workspace: string): Set<string> {
   return seen;
 }
 
-const IMAGES = ["agent", "exporter", "local", "predictor"];
+/** Those that a cluster runs, and the one that shows all on one machine. */
+const IN_CLUSTERS = ["agent", "exporter", "local", "predictor"];
+const DEMO = "demo";
+const IMAGES = [...IN_CLUSTERS, DEMO];
+/** The workspace whose dependencies an image has. */
+const workspaceOf = (image: string): string => (image === DEMO ? "cli" : image);
 
 describe("images", () => {
   it.each(IMAGES)("%s: holds the compiled workspaces that the process uses, and the command", (image) => {
     const copied = [
       ...read(`docker/${image}.Dockerfile`).matchAll(/^COPY --from=build \/src\/dist\/(\w+) \1\/$/gm),
     ];
-    const needed = [...closure(image)].filter((path) => workspaces.includes(path));
+    const needed = [...closure(workspaceOf(image))].filter((path) => workspaces.includes(path));
     expect(new Set(copied.map(([, folder]) => folder))).toEqual(new Set([...needed, "cli", "node_modules"]));
   });
 
   it.each(IMAGES)("%s: has the packages that the command itself imports", (image) => {
-    const packages = closure(image);
+    const packages = closure(workspaceOf(image));
     for (const name of importsOf("cli/main.ts")) {
       expect([...packages], `package ${name}`).toContain(`node_modules/${name}`);
     }
@@ -100,7 +105,7 @@ describe("images", () => {
   });
 
   it("run each as the user that the chart gives it, and no two as the same", () => {
-    const users = IMAGES.map((image) => {
+    const users = IN_CLUSTERS.map((image) => {
       const [, uid, gid] = /^USER (\d+):(\d+)$/m.exec(read(`docker/${image}.Dockerfile`)) ?? [];
       return { image, uid: Number(uid), gid: Number(gid) };
     });
@@ -116,10 +121,10 @@ describe("images", () => {
     };
     expect(users).toEqual(
       Object.entries(given)
-        .sort(([a], [b]) => IMAGES.indexOf(a) - IMAGES.indexOf(b))
+        .sort(([a], [b]) => IN_CLUSTERS.indexOf(a) - IN_CLUSTERS.indexOf(b))
         .map(([image, { runAsUser: uid, runAsGroup: gid }]) => ({ image, uid, gid })),
     );
-    expect(new Set(users.map(({ uid }) => uid)).size).toBe(IMAGES.length);
+    expect(new Set(users.map(({ uid }) => uid)).size).toBe(IN_CLUSTERS.length);
     // 65534 is everybody's: whoever shares it may read the environment and the files of the others on a node.
     for (const { uid } of users) expect(uid).not.toBe(65_534);
   });

@@ -14,7 +14,7 @@ import { createLog } from "@tradewind/core/process/log.ts";
 import type { Running } from "@tradewind/core/process/running.ts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { PredictorOptionsInput } from "@tradewind/predictor/run/process/options.ts";
-import { DESCRIBED_ROUTES } from "@tradewind/predictor/api/described.ts";
+import { DESCRIBED } from "@tradewind/predictor/api/described.ts";
 import { PolicyInputs } from "@tradewind/predictor/decide/inputs.ts";
 import { replay } from "@tradewind/predictor/decide/replay.ts";
 import { startPredictor } from "@tradewind/predictor/predictor.ts";
@@ -200,7 +200,7 @@ describe("a predictor with slow requests, an agent and workloads", () => {
 
   it("describes all its routes, and answers as it describes", async () => {
     await nextPlan(running, ({ policy }) => policy === "queue");
-    expect(await describedAnswers(running.addresses["http"]!, DESCRIBED_ROUTES)).toEqual(
+    expect(await describedAnswers(running.addresses["http"]!, DESCRIBED)).toEqual(
       expect.arrayContaining([
         "/v1/applications",
         "/v1/plan",

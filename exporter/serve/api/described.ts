@@ -15,6 +15,7 @@ import { RouteList } from "@tradewind/core/contract/route-list.ts";
 import { SensitivityList } from "@tradewind/core/contract/sensitivities.ts";
 import { WhatIfAnswer, WhatIfRequest } from "@tradewind/core/contract/what-if.ts";
 import type { DescribedRoute, DescribedServer } from "@tradewind/core/net/openapi.ts";
+import { PROFILE_ROUTES } from "@tradewind/core/net/profile-routes.ts";
 import { VERSION } from "@tradewind/core/process/version.ts";
 import { Problem } from "@tradewind/core/net/problem.ts";
 import { OverrideForm } from "./overrides.ts";
@@ -37,7 +38,7 @@ const asked = (path: string, summary: string, answer: z.ZodType, query = {}): De
   });
 
 /** All that the scaler's HTTP side answers. */
-export const DESCRIBED_ROUTES: readonly DescribedRoute[] = [
+const DESCRIBED_ROUTES: readonly DescribedRoute[] = [
   get("/v1/recommendations", "The decisions in force.", { answer: RecommendationList }),
   get("/v1/decisions/:id", "The record of one decision.", { answer: DecisionRecord }),
   get("/v1/decisions/:id/replay", "The same decision made again from its record.", {
@@ -119,12 +120,14 @@ export const DESCRIBED_ROUTES: readonly DescribedRoute[] = [
     body: WhatIfRequest,
     answer: WhatIfAnswer,
   },
+  ...PROFILE_ROUTES,
   get("/", "The page.", { mediaType: "text/html" }),
   get("/ui/:file", "Files of the page.", { mediaType: "*/*" }),
   get("/metrics", "Metrics for Prometheus."),
   get("/healthz", "Whether the process works.", { answer: z.object({ status: z.literal("ok") }) }),
   get("/readyz", "Whether it answers KEDA, and what is missing for good answers.", {
     answer: z.object({ ready: z.boolean(), missing: z.array(z.string()) }),
+    statuses: [200, 503],
   }),
 ];
 

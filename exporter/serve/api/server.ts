@@ -14,6 +14,7 @@ import type { Logger } from "@tradewind/core/process/log.ts";
 import type { ReloadingTls } from "@tradewind/core/net/reloading-tls.ts";
 import type { DecisionRecord, RecommendationList } from "@tradewind/core/contract/recommendation.ts";
 import { Description, OPENAPI_PATH } from "@tradewind/core/net/openapi.ts";
+import { isProfile, setProfiles } from "@tradewind/core/net/profile-routes.ts";
 import { NEEDED_SECONDS } from "../../decide/course/ready.ts";
 import { problem } from "./problem.ts";
 import { setChanges } from "./approval.ts";
@@ -136,6 +137,7 @@ export async function serveApi(
   setQuestions(server, surroundings.ask);
   setStream(server, surroundings.watched);
   setConsole(server);
+  setProfiles<FastifyReply>(server, problem);
   server.get(OPENAPI_PATH, BY_NAMESPACE, async (_request, reply) => sendJson(reply, description.text()));
   try {
     await server.listen(listen);
@@ -162,7 +164,7 @@ function answerKnocks(server: FastifyInstance, { door, onAnswer, work }: ApiSurr
     const { authorization, host } = request.headers;
     const knock = { authorization, host, address: request.socket.remoteAddress };
     const admission = door.admit(knock, request.routeOptions.config as Need | undefined);
-    const isStream = request.url.startsWith(STREAM_PATH);
+    const isStream = request.url.startsWith(STREAM_PATH) || isProfile(request.url);
     const refused = "refused" in admission ? admission.refused : work.admit(request.raw, reply.raw, isStream);
     if ("caller" in admission) request.caller = admission.caller;
     if (refused === undefined) return undefined;

@@ -11,7 +11,9 @@ import { makeSources } from "../../sources/make-sources.ts";
 import { problem } from "../../sources/check.ts";
 import type { Finding } from "../../sources/source.ts";
 import { mapTraceOptions } from "../../sources/trace-sources.ts";
+import { OpenCostPrices } from "../../sources/opencost/prices.ts";
 import { readSections } from "../../sources/sources-config.ts";
+import type { Sections } from "../../sources/sources-config.ts";
 import { listen } from "./listen.ts";
 import type { Heard } from "./listen.ts";
 import { namedWorkloads } from "./named-workloads.ts";
@@ -107,7 +109,7 @@ async function examineSections(
   if (path === undefined) return [];
   try {
     const { sources } = await readSections(path);
-    return await examineSources(makeBrief(sources, timeoutSeconds), application, nowMs);
+    return await examineAll(sources, timeoutSeconds, application, nowMs);
   } catch (error) {
     return [
       problem(`sources ${path}`, error, "correct the file; docs/sources.md shows each source's section"),
@@ -133,7 +135,7 @@ async function examineConfig(path: string, options: DoctorOptions, nowMs: number
   }
   try {
     const { sources } = await readSections(options.sources ?? path);
-    findings.push(...(await examineSources(makeBrief(sources, options.timeoutSeconds), application, nowMs)));
+    findings.push(...(await examineAll(sources, options.timeoutSeconds, application, nowMs)));
   } catch (error) {
     const finding = problem(subject, error, mend);
     if (!findings.some(({ message }) => message === finding.message)) findings.push(finding);
@@ -179,8 +181,13 @@ function calendarFindings(
 
 type Sources = Parameters<typeof makeSources>[0];
 
-/** The same sources, asked once and not for longer than the doctor may wait. */
-function makeBrief(sources: Sources, timeoutSeconds: number): Sources {
+/** All sources, asked once and not for longer than the doctor may wait. */
+async function examineAll(
+  sources: Sections["sources"],
+  timeoutSeconds: number,
+  application: Application | undefined,
+  nowMs: number,
+): Promise<Finding[]> {
   const brief = <Options extends { timeoutSeconds: number; maxAttempts: number }>(
     options: Options,
   ): Options => ({
@@ -188,10 +195,12 @@ function makeBrief(sources: Sources, timeoutSeconds: number): Sources {
     timeoutSeconds: Math.min(options.timeoutSeconds, timeoutSeconds),
     maxAttempts: 1,
   });
-  return {
-    prometheus: sources.prometheus.map(brief),
-    ...mapTraceOptions(sources, brief),
-  };
+  const { opencost, prometheus } = sources;
+  const asked = { prometheus: prometheus.map(brief), ...mapTraceOptions(sources, brief) };
+  return [
+    ...(await examineSources(asked, application, nowMs)),
+    ...(opencost === undefined ? [] : await new OpenCostPrices(brief(opencost)).check()),
+  ];
 }
 
 async function examineSources(

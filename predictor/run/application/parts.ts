@@ -8,6 +8,7 @@ import type { PredictorMetrics } from "../process/metrics.ts";
 import type { PredictorOptions } from "../process/options.ts";
 import type { NodeRoom } from "../../nodes/node-room.ts";
 import type { ContainerRates } from "../../sources/container-rates.ts";
+import type { MeasuredPrices } from "../../sources/opencost/prices.ts";
 import type { Sections } from "../../sources/sources-config.ts";
 
 /** How long windows wait for late spans, seconds. */
@@ -30,10 +31,30 @@ export interface SharedParts {
   readonly webhook: Webhook | undefined;
   /** A language model that is asked why too; absent: none. */
   readonly reasoner: ModelConnection | undefined;
+  /** Prices in the place of those that applications state; absent: none are known. */
+  readonly prices?: (() => MeasuredPrices | undefined) | undefined;
   readonly clock: Clock;
   readonly log: Logger;
   /** More than one may be planned: each has its share of memory, and series with its name. */
   readonly several: boolean;
+}
+
+/** An application with what OpenCost says that CPU and memory cost. */
+export function priced(own: OwnParts, { prices }: Pick<SharedParts, "prices">): OwnParts {
+  if (prices === undefined) return own;
+  let last: { application: Application; measured: MeasuredPrices; it: Application } | undefined;
+  return {
+    ...own,
+    current: () => {
+      const [application, measured] = [own.current(), prices()];
+      if (application === undefined || measured === undefined) return application;
+      if (last?.application !== application || last.measured !== measured) {
+        const it = { ...application, prices: { ...application.prices, ...measured } };
+        last = { application, measured, it };
+      }
+      return last.it;
+    },
+  };
 }
 
 /** One application as its predictor finds it. */

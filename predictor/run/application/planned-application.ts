@@ -26,6 +26,7 @@ import { Proposing } from "./proposing.ts";
 import { registerNodeClassMetrics } from "../../answers/placement/metrics.ts";
 import { Placing } from "../../answers/placement/placing.ts";
 import { makeBuilder, probePaths, SHARE_OF_SEVERAL } from "./make-builder.ts";
+import { priced } from "./parts.ts";
 import type { OwnParts, SharedParts } from "./parts.ts";
 import { Published } from "./published.ts";
 import { LastSensitivities } from "../../answers/latest/last-sensitivities.ts";
@@ -138,7 +139,7 @@ export class PlannedApplication {
     const { application, directory } = own;
     const parts = { application, directory, metrics, clock, log, ends };
     const kept = { memory: await openMemory(parts), incidents: await openIncidents(parts) };
-    return new PlannedApplication(shared, own, kept, ends);
+    return new PlannedApplication(shared, priced(own, shared), kept, ends);
   }
 
   /** What its policies remember, as JSON; undefined before the first decision. */

@@ -2,7 +2,7 @@ import type { EndpointClient } from "@tradewind/core/net/endpoint/client.ts";
 import { TradewindError } from "@tradewind/core/values/errors.ts";
 import { clockFinding, problem } from "../check.ts";
 import type { Finding } from "../source.ts";
-import { scopeOf, seriesCounts } from "./detection.ts";
+import { momentOf, scopeOf, seriesCounts } from "./detection.ts";
 import type { Detected } from "./detection.ts";
 import { singleWindow } from "./grid.ts";
 import type { Grid } from "./grid.ts";
@@ -136,7 +136,7 @@ async function checkResources(
   try {
     await source.lookAtResources(singleWindow(nowMs - USUAL_WINDOW_MS, nowMs), signal);
     const names = Object.keys(RESOURCE_METRICS);
-    const counts = await seriesCounts(source.client, names, scopeOf(source.options), nowMs, signal);
+    const counts = await seriesCounts(source.client, names, scopeOf(source.options), momentOf(nowMs), signal);
     const missing = Object.entries(RESOURCE_METRICS).filter(([metric]) => !counts.has(metric));
     if (missing.length === 0) return [{ subject, level: "ok", message: "resource metrics are there" }];
     return missing.map(([metric, remedy]) => ({

@@ -6,6 +6,7 @@ import type { EndpointClient } from "@tradewind/core/net/endpoint/client.ts";
 import { EndpointError } from "@tradewind/core/net/endpoint/error.ts";
 import { BuildInfoAnswer, Failure, NamesAnswer, QueryAnswer, Series, SeriesAnswer } from "./api.ts";
 import type { Labels } from "./api.ts";
+import type { Interval } from "../../window/interval.ts";
 
 export interface QueryResult {
   readonly resultType: "vector" | "matrix" | "scalar" | "string";
@@ -13,6 +14,9 @@ export interface QueryResult {
 }
 
 const SERIES_MAX = 500_000;
+const MINUTE_MS = 60_000;
+/** Prometheus gives at most 11,000 points of a series. */
+const MOST_STEPS = 10_000;
 
 /**
  * Warnings that say that data is missing, as Thanos and remote reads word them. Remarks on the query (`PromQL info: …`,
@@ -57,6 +61,19 @@ export class PrometheusClient {
       nocache: "1",
     };
     return this.ask("api/v1/query_range", query, signal);
+  }
+
+  /** The expression at a moment, or, over a time that has a length, in steps of it that lose no series of five minutes. */
+  async queryWithin(
+    expression: string,
+    { endMs, startMs }: Interval,
+    signal?: AbortSignal,
+  ): Promise<readonly Series[]> {
+    const lengthMs = endMs - startMs;
+    if (lengthMs <= 0) return (await this.query(expression, endMs, signal)).series;
+    const stepMs = Math.max(MINUTE_MS, Math.min(5 * MINUTE_MS, lengthMs / 500), lengthMs / MOST_STEPS);
+    const range = { startMs, endMs, stepMs: Math.ceil(stepMs / 1_000) * 1_000 };
+    return (await this.queryRange(expression, range, signal)).series;
   }
 
   /** Names of the labels of the series that match; all when none is given. */

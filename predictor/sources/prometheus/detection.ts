@@ -1,4 +1,5 @@
 import { TradewindError } from "@tradewind/core/values/errors.ts";
+import type { Interval } from "../../window/interval.ts";
 import type { PrometheusClient } from "./client.ts";
 import { parseBound } from "./classic-histogram.ts";
 import { placedService } from "./mapping.ts";
@@ -39,7 +40,13 @@ export interface Detected {
   readonly isNative: boolean;
   /** The application's services that it tells of; undefined where PromQL is the user's own. */
   readonly services: readonly string[] | undefined;
+  /** When they had samples last, to a minute. */
+  readonly lastMs: number;
 }
+
+const MINUTE_MS = 60_000;
+/** Servers show a series for so long after its last sample. */
+const STALE_MS = 5 * MINUTE_MS;
 
 /** Whose request metrics are looked for. */
 interface WantedMetrics {
@@ -49,15 +56,16 @@ interface WantedMetrics {
 }
 
 /**
- * Which of the known request metrics this server holds now, classic or native: of several those of the entry service, and then
+ * Which of the known request metrics this server holds, classic or native: of several those of the entry service, and then
  * of most services of the application.
+ * @param time a moment, or the time of which metrics may be
  * @throws TradewindError `no-series`
  */
 export async function detectMapping(
   client: PrometheusClient,
   reader: RateReader,
   wanted: WantedMetrics,
-  atMs: number,
+  time: Interval,
   signal?: AbortSignal,
 ): Promise<Detected> {
   const { options } = wanted;
@@ -69,23 +77,27 @@ export async function detectMapping(
       requestSeries: seriesCount,
       isNative: false,
       services: undefined,
+      lastMs: time.endMs,
     };
   }
   const candidates = candidatesFor(options, wanted.namespace);
-  const counts = await seriesCounts(client, metricNames(candidates), scopeOf(options), atMs, signal);
+  const counts = await seriesCounts(client, metricNames(candidates), scopeOf(options), time, signal);
   const present = candidates.flatMap((candidate) => presentForm(candidate, counts) ?? []);
   const others = new Set<string>();
   const ranked = await Promise.all(
     present.map(async (form) => {
       const mapping = form.candidate.mapping({ isNative: form.isNative, unitSeconds: 1 });
       const services = new Set<string>();
-      for (const labels of await reader.labelSets(mapping.requests, atMs, signal)) {
-        const key = mapping.service(labels);
+      let lastMs = Number.NEGATIVE_INFINITY;
+      for (const found of await reader.labelSets(mapping.requests, time, signal)) {
+        const key = mapping.service(found.labels);
         const own = key && placedService(key, wanted.namespace);
-        if (own !== undefined) services.add(own.service);
-        else if (key !== undefined) others.add(`${key.namespace ?? "?"}/${key.service}`);
+        if (own !== undefined) {
+          services.add(own.service);
+          lastMs = Math.max(lastMs, found.lastMs);
+        } else if (key !== undefined) others.add(`${key.namespace ?? "?"}/${key.service}`);
       }
-      return { form, name: mapping.name, services };
+      return { form, lastMs, name: mapping.name, services };
     }),
   );
   const hasEntry = ({ services }: { services: ReadonlySet<string> }): number =>
@@ -104,13 +116,14 @@ export async function detectMapping(
     candidate.unitSeconds ??
     (isNative
       ? MILLISECOND
-      : await unitByBounds(client, candidate.latencyMetric, scopeOf(options), atMs, signal));
+      : await unitByBounds(client, candidate.latencyMetric, scopeOf(options), time, signal));
   return {
     mapping: candidate.mapping({ isNative, unitSeconds }),
     seriesCount,
     requestSeries,
     isNative,
     services: [...best.services].sort(),
+    lastMs: best.lastMs > time.endMs - STALE_MS ? best.lastMs : best.lastMs - STALE_MS + MINUTE_MS,
   };
 }
 
@@ -173,13 +186,17 @@ async function unitByBounds(
   client: PrometheusClient,
   base: string,
   scope: readonly Matcher[],
-  atMs: number,
+  time: Interval,
   signal?: AbortSignal,
 ): Promise<number> {
-  const { series } = await client.query(`count by (le) (${selector(`${base}_bucket`, scope)})`, atMs, signal);
+  const bounded = `count by (le) (${selector(`${base}_bucket`, scope)})`;
+  const series = await client.queryWithin(bounded, time, signal);
   const bounds = series.flatMap(({ metric }) => parseBound(metric["le"]) ?? []).filter(Number.isFinite);
   return Math.max(0, ...bounds) > LONGEST_BOUND_SECONDS ? MILLISECOND : 1;
 }
+
+/** A time without a length. */
+export const momentOf = (atMs: number): Interval => ({ startMs: atMs, endMs: atMs });
 
 /** The source's own conditions. */
 export function scopeOf({ matchers }: Pick<PrometheusOptions, "matchers">): Matcher[] {
@@ -200,20 +217,20 @@ function metricNames(candidates: readonly MappingCandidate[]): string[] {
   return [...new Set(names)];
 }
 
-/** How many series each of these metrics has now; metrics without any are absent. */
+/** How many series each of these metrics had last within a time; metrics without any are absent. */
 export async function seriesCounts(
   client: PrometheusClient,
   names: readonly string[],
   scope: readonly Matcher[],
-  atMs: number,
+  time: Interval,
   signal?: AbortSignal,
 ): Promise<Map<string, number>> {
   const selected = `{${conditions([oneOf("__name__", names), ...scope])}}`;
-  const { series } = await client.query(`count by (__name__) (${selected})`, atMs, signal);
+  const series = await client.queryWithin(`count by (__name__) (${selected})`, time, signal);
   const counts = new Map<string, number>();
-  for (const { metric, value } of series) {
+  for (const { metric, value, values } of series) {
     const name = metric["__name__"];
-    const count = sampleValue(value);
+    const count = sampleValue(value ?? values?.at(-1));
     if (name !== undefined && count !== undefined && count > 0) counts.set(name, count);
   }
   return counts;

@@ -115,7 +115,7 @@ export class PrometheusSource implements WindowSource, ResourceSource {
   ): Promise<{ readonly sets: readonly WindowSet[]; readonly samples: number }> {
     const detected = await this.detect(nowMs, signal);
     const client = this.pastClient;
-    const present = singleWindow(nowMs - grid.stepMs, nowMs);
+    const present = singleWindow(detected.lastMs - grid.stepMs, detected.lastMs);
     if (this.survey === NOTHING_FOUND) await this.look(detected, present, signal);
     if (this.options.resources) await this.lookAtResources(present, signal);
     const resources = this.options.resources ? await this.readResources(client, grid, signal) : undefined;
@@ -130,8 +130,12 @@ export class PrometheusSource implements WindowSource, ResourceSource {
     return checkPrometheus(this, nowMs, signal);
   }
 
-  /** Which metrics are in use; looked up again every ten minutes. @throws TradewindError `no-series` */
-  async detect(nowMs: number, signal?: AbortSignal): Promise<Detected> {
+  /**
+   * Which metrics are in use; looked up again every ten minutes.
+   * @param sinceMs metrics may have ended since then; default: they are there now
+   * @throws TradewindError `no-series`
+   */
+  async detect(nowMs: number, signal?: AbortSignal, sinceMs = nowMs): Promise<Detected> {
     if (this.detected !== undefined && Math.abs(nowMs - this.detected.atMs) < DETECTION_LIFE_MS) {
       return this.detected.what;
     }
@@ -141,7 +145,7 @@ export class PrometheusSource implements WindowSource, ResourceSource {
       client,
       this.reader(client, "server", this.survey),
       wanted,
-      nowMs,
+      { startMs: sinceMs, endMs: nowMs },
       signal,
     );
     this.detected = { what, atMs: nowMs };

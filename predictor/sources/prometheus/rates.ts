@@ -1,5 +1,6 @@
 import { labelKey } from "./api.ts";
 import type { Labels, Series } from "./api.ts";
+import type { Interval } from "../../window/interval.ts";
 import type { PrometheusClient, QueryResult } from "./client.ts";
 import { withoutCopies } from "./copies.ts";
 import { counterColumn, hasSeveralWriters } from "./counter.ts";
@@ -121,13 +122,24 @@ export class RateReader {
     return series;
   }
 
-  /** Labels of the series that exist now, as far as they are needed; of PromQL of the user's own none are known. */
-  async labelSets(query: RateQuery, atMs: number, signal?: AbortSignal): Promise<readonly Labels[]> {
+  /**
+   * Labels of the series that were there within a time, as far as they are needed, and when each was there last; of PromQL of
+   * the user's own none are known.
+   */
+  async labelSets(
+    query: RateQuery,
+    time: Interval,
+    signal?: AbortSignal,
+  ): Promise<readonly { readonly labels: Labels; readonly lastMs: number }[]> {
     if (query.kind === "expression") return [];
     const selected = this.selected(query);
     const expression = isTranslated(query) ? `count by (${query.by.join(",")}) (${selected})` : selected;
-    const { series } = await this.client.query(expression, atMs, signal);
-    return kept(query, series).map(({ metric }) => metric);
+    const series = await this.client.queryWithin(expression, time, signal);
+    const { endMs, startMs } = time;
+    return kept(query, series).map((each) => ({
+      labels: each.metric,
+      lastMs: startMs === endMs ? endMs : (lastMs(each) ?? startMs),
+    }));
   }
 
   /** Native histograms per second, always formed by the server: only it knows their schema changes and resets. */
@@ -219,6 +231,10 @@ function distinct(series: readonly Series[]): Series[] {
   }
   return [...byLabels.values()];
 }
+
+/** When the last value of an answer was there. */
+const lastMs = (series: Series): number | undefined =>
+  sampleTimeMs([...pairs(series), ...histogramPairs(series)].at(-1));
 
 const pairs = ({ value, values: many }: Series): unknown[] => many ?? (value === undefined ? [] : [value]);
 const histogramPairs = ({ histogram, histograms: many }: Series): unknown[] =>

@@ -16,7 +16,7 @@ describe("a description of routes", () => {
         query: { "day*": "Of baking." },
         answer: loaf,
       },
-      { method: "post", path: "/loaves", summary: "Bakes.", body: loaf, answer: loaf, status: 201 },
+      { method: "post", path: "/loaves", summary: "Bakes.", body: loaf, answer: loaf, statuses: [201] },
       { method: "get", path: "/smell", summary: "Text." },
     ],
   });

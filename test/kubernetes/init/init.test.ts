@@ -375,6 +375,54 @@ describe("tradewind init", () => {
     });
   });
 
+  it("takes the latency objective that Pyrra or Sloth have for the entry, and says whose it is", async () => {
+    const pyrra = (name: string, service: string, seconds: string): KubeObject => ({
+      metadata: { name, namespace: "shop" },
+      spec: {
+        target: "99",
+        window: "2w",
+        indicator: { latency: { success: { metric: `h_seconds_bucket{service="${service}",le="${seconds}"}` } } },
+      },
+    });
+    const result = await ofCluster(
+      (fake) => {
+        shop(fake);
+        fake.put(RESOURCES.pyrraObjectives, pyrra("front-latency", "frontend", "0.4"));
+        fake.put(RESOURCES.pyrraObjectives, pyrra("cart-latency", "cart", "0.1"));
+      },
+      { objectiveMilliseconds: undefined, burnRates: true },
+    );
+    expect(named(result, "Application", "shop")?.["spec"]).toMatchObject({
+      objective: { milliseconds: 400, percentile: 0.99 },
+    });
+    expect(result.notes).toContain("the objective is that of Pyrra 'front-latency'; --objective gives another");
+    expect(named(result, "PrometheusRule", "shop-burn-rates")).toBeDefined();
+  });
+
+  it("says that several objectives were found where none names the entry", async () => {
+    const level: KubeObject = {
+      metadata: { name: "levels", namespace: "shop" },
+      spec: {
+        slos: ["0.2", "0.3"].map((bound) => ({
+          name: `under-${bound}`,
+          objective: 95,
+          sli: { events: { errorQuery: `1 - h_seconds_bucket{le="${bound}"}` } },
+        })),
+      },
+    };
+    const { notes, slo } = await ofCluster(
+      (fake) => {
+        shop(fake);
+        fake.put(RESOURCES.slothLevels, level);
+      },
+      { objectiveMilliseconds: undefined },
+    );
+    expect(slo).toBeUndefined();
+    expect(notes).toContain(
+      "which of these objectives is the entry's cannot be told: Sloth 'under-0.2' (200 ms), Sloth 'under-0.3' (300 ms); give one with --objective",
+    );
+  });
+
   it("does with what somebody without all rights may read", async () => {
     const fake = await FakeApiServer.start();
     shop(fake);

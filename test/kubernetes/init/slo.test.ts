@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { latencySlosOf } from "@tradewind/kubernetes/init/slo.ts";
+import { latencySlosOf, sloOf } from "@tradewind/kubernetes/init/slo.ts";
 
 const SLOTH = `
 version: prometheus/v1
@@ -72,7 +72,17 @@ describe("latency objectives of other tools", () => {
     ["OpenSLO by a threshold in milliseconds", OPEN_THRESHOLD, "OpenSLO 'web-latency'", 400, 0.95],
     ["OpenSLO by the ratio of good events", OPEN_RATIO, "OpenSLO 'web-ratio'", 500, 0.99],
   ])("are read from %s", (_, text, from, milliseconds, percentile) => {
-    expect(latencySlosOf(text, "slo.yaml")).toEqual([{ from, milliseconds, percentile }]);
+    expect(latencySlosOf(text, "slo.yaml")).toEqual([
+      { from, milliseconds, percentile, query: expect.any(String) as string },
+    ]);
+  });
+
+  it("count for an entry where one alone names it, or where there is one alone", () => {
+    const slos = latencySlosOf([SLOTH, PYRRA, OPEN_THRESHOLD].join("---"), "slo.yaml");
+    expect(sloOf(slos, "web")?.from).toBe("Pyrra 'checkout'");
+    expect(sloOf(slos, "cart")).toBeUndefined();
+    expect(sloOf(slos.slice(0, 1), "cart")?.from).toBe("Sloth 'latency'");
+    expect(sloOf([], "cart")).toBeUndefined();
   });
 
   it("pass over what is no latency objective, in any document", () => {

@@ -5,7 +5,7 @@ import type { Insight, Question } from "@tradewind/simulator/try/insight.ts";
 import { foundInState } from "@tradewind/simulator/try/objects-of-series.ts";
 import { tryPage } from "@tradewind/simulator/try/page.ts";
 import { calledServices, rootOf, usualMilliseconds } from "@tradewind/simulator/try/proposal.ts";
-import { verdict } from "@tradewind/simulator/try/words.ts";
+import { objectiveWords, verdict } from "@tradewind/simulator/try/words.ts";
 import { recording } from "../backtest/recording.ts";
 
 const SETS = recording(120);
@@ -39,6 +39,17 @@ describe("what tradewind try finds out", () => {
     expect(kept).toBeGreaterThanOrEqual(0.9);
   });
 
+  it("takes an objective that was found before one that is measured", async () => {
+    const found = foundInState([], namespace, SERVICES);
+    found.slos.push({ from: "Sloth 'latency'", milliseconds: 700, percentile: 0.99, query: "" });
+    const insight = await insightOf({ found, sets: SETS.slice(0, 10) }, question, undefined);
+    expect(insight).toMatchObject({
+      objectiveFrom: "slo",
+      application: { objective: { milliseconds: 700, percentile: 0.99 } },
+    });
+    expect(objectiveWords(insight)).toBe("p99 within 700 ms (as Sloth 'latency' has it)");
+  });
+
   it("gives the same files for the same findings, byte by byte", async () => {
     const [first, second] = [await ask(), await ask()];
     expect(filesOf(first.proposed, namespace, undefined)).toEqual(
@@ -54,6 +65,23 @@ describe("what tradewind try finds out", () => {
     expect(files.map(({ name }) => name)).toContain("1-observe/application.yaml");
     const page = tryPage(insight, { namespace, source: "a test", notes: [], folder: "out", files });
     expect(page).toContain("Nothing could be replayed: needs 20 intervals");
+  });
+
+  it("says in how many intervals the entry's latency is unknown, where that is why nothing was replayed", async () => {
+    const blind = SETS.map((set, place) => ({
+      ...set,
+      flows: [],
+      windows: set.windows.map((window) =>
+        Object.assign({}, window, {
+          ownLatency: undefined,
+          responseLatency: place < 30 ? set.flows[0]!.latency : undefined,
+        }),
+      ),
+    }));
+    const { unreplayed } = await ask(blind);
+    expect(unreplayed).toMatch(
+      /^90 of the 120 intervals that were read have no latency of 'front'; needs 20/,
+    );
   });
 
   it("writes names of the cluster into the page as text, never as markup", async () => {

@@ -1,26 +1,13 @@
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
-import type { Contender } from "@tradewind/simulator/contenders/contender.ts";
 import { HPA_CPU } from "@tradewind/simulator/contenders/hpa.ts";
+import { recorded } from "@tradewind/simulator/contenders/recorded.ts";
 import { run } from "@tradewind/simulator/contenders/run.ts";
 import type { Obstacle } from "@tradewind/simulator/contenders/run.ts";
 
 /** Windows of a simulated application under an HPA. */
 export async function windowsOf(obstacle: Obstacle, seed: number): Promise<WindowSet[]> {
   const sets: WindowSet[] = [];
-  const recorder: Contender = {
-    ...HPA_CPU,
-    start(setting, parameters) {
-      const brain = HPA_CPU.start(setting, parameters);
-      return {
-        ...brain,
-        async onWindow(window) {
-          sets.push(window.windowSet);
-          await brain.onWindow?.(window);
-        },
-      };
-    },
-  };
-  await run({ obstacle, contender: recorder, actuators: "replicas", seed });
+  await run({ obstacle, contender: recorded(HPA_CPU, sets), actuators: "replicas", seed });
   return sets;
 }
 

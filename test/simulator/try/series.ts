@@ -38,7 +38,10 @@ class Scrapes {
     series.samples.push([atMs, series.last]);
   }
 
-  /** A log-normal distribution with this median and p95, in buckets. @param unit seconds that one unit of the metric is worth */
+  /**
+   * A log-normal distribution with this median and p95, in buckets, with a sum that such observations can have.
+   * @param unit seconds that one unit of the metric is worth
+   */
   histogram(
     atMs: number,
     name: string,
@@ -49,17 +52,21 @@ class Scrapes {
   ): void {
     const { meanSeconds, p50Seconds, p95Seconds } = latency;
     const sigma = Math.max(0.01, Math.log(p95Seconds / p50Seconds) / Z95);
-    for (const bound of BOUNDS_SECONDS) {
-      const share = normalCdf(Math.log(bound / p50Seconds) / sigma);
-      this.counter(
-        atMs,
-        `${name}_bucket`,
-        { ...labels, le: String(+(bound / unit).toPrecision(6)) },
-        count * share,
-      );
+    let [below, least, most] = [0, 0, 0];
+    for (const [place, bound] of BOUNDS_SECONDS.entries()) {
+      const within = count * normalCdf(Math.log(bound / p50Seconds) / sigma);
+      least += (within - below) * (BOUNDS_SECONDS[place - 1] ?? 0);
+      most += (within - below) * bound;
+      below = within;
+      this.counter(atMs, `${name}_bucket`, { ...labels, le: String(+(bound / unit).toPrecision(6)) }, within);
     }
+    const slowest = BOUNDS_SECONDS.at(-1) ?? 0;
+    const sum = Math.max(
+      least + (count - below) * slowest,
+      Math.min(count * meanSeconds, most + (count - below) * 2 * slowest),
+    );
     this.counter(atMs, `${name}_bucket`, { ...labels, le: "+Inf" }, count);
-    this.counter(atMs, `${name}_sum`, labels, (count * meanSeconds) / unit);
+    this.counter(atMs, `${name}_sum`, labels, sum / unit);
     this.counter(atMs, `${name}_count`, labels, count);
   }
 

@@ -25,9 +25,9 @@ beforeAll(async () => {
   simulated = await windowsOf(obstacleOf(diurnalWeek(300)), 41);
   folder = mkdtempSync(join(tmpdir(), "tradewind-try-"));
 });
-/** Three hours of the shop, an hour per quarter that was simulated, up to the moment of the call: Prometheus forgets a series five minutes after its last sample. */
-function shopUntilNow(): readonly WindowSet[] {
-  return stretched(simulated, MINUTE_MS, Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS);
+/** Three hours of the shop, an hour per quarter that was simulated, that ended twenty minutes ago: nothing is there now. */
+function shopOfToday(): readonly WindowSet[] {
+  return stretched(simulated, MINUTE_MS, (Math.floor(Date.now() / MINUTE_MS) - 20) * MINUTE_MS);
 }
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -104,7 +104,7 @@ describe("tradewind try on a real Prometheus", () => {
     async () => {
       const server = await startPrometheus(prometheus ?? "");
       onTestFinished(async () => server.stop());
-      const some = shopUntilNow().slice(-10);
+      const some = shopOfToday().slice(-10);
       for (const part of byHour(recordedSeries(some, FAMILIES["istio"]!, "front"), some))
         await push(server.url, part);
       const output = join(folder, "cluster");
@@ -125,7 +125,7 @@ describe("tradewind try on a real Prometheus", () => {
     async (family) => {
       const server = await startPrometheus(prometheus ?? "");
       const output = join(folder, family);
-      const sets = shopUntilNow();
+      const sets = shopOfToday();
       try {
         for (const part of byHour(recordedSeries(sets, FAMILIES[family]!, "front"), sets))
           await push(server.url, part);

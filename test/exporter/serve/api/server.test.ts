@@ -5,7 +5,7 @@ import { APPLICATION_LIST_SCHEMA } from "@tradewind/core/contract/application-li
 import type { ApplicationList } from "@tradewind/core/contract/application-list.ts";
 import { DecisionRecord } from "@tradewind/core/contract/recommendation.ts";
 import { Problem } from "@tradewind/core/net/problem.ts";
-import { DESCRIBED_ROUTES } from "@tradewind/exporter/serve/api/described.ts";
+import { DESCRIBED } from "@tradewind/exporter/serve/api/described.ts";
 import { replay } from "@tradewind/exporter/decide/guard/guard.ts";
 import { startExporter } from "@tradewind/exporter/exporter.ts";
 import { describedAnswers } from "../../../described-answers.ts";
@@ -22,7 +22,7 @@ describe("the HTTP side", () => {
   it("describes all its routes, and answers as it describes", async () => {
     const exporter = await runningExporter(planOf([wishOf()]));
     const isOwn = ({ summary }: { summary: string }): boolean => !summary.endsWith("Asked of the predictor.");
-    const answered = await describedAnswers(exporter.http, DESCRIBED_ROUTES, isOwn);
+    const answered = await describedAnswers(exporter.http, DESCRIBED, isOwn);
     for (const path of ["/v1/recommendations", "/v1/events", "/v1/changes", "/v1/calendars", "/readyz", "/"])
       expect(answered).toContain(path);
   });
