@@ -158,10 +158,14 @@ export function addApplicationRoutes(server: FastifyInstance, applications: Appl
   );
   server.get(
     "/v1/report",
-    of(({ application, history }, request, reply) =>
+    of(({ application, history, shadow }, request, reply) =>
       sendReport(
         reply,
-        async (time) => reader.read(history.store, application, time),
+        async (time) => {
+          const report = await reader.read(history.store, application, time);
+          const compared = shadow.comparison(time.fromMs, time.toMs);
+          return report && { ...report, ...(compared && { shadow: compared }) };
+        },
         request.query as Asked,
       ),
     ),
