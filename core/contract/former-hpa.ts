@@ -51,4 +51,3 @@ export const FormerHpa = z.strictObject({
     "spec.behavior of the HPA; what is absent is as Kubernetes has it.",
   ),
 });
-export type FormerHpa = z.infer<typeof FormerHpa>;

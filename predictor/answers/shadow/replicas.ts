@@ -7,7 +7,7 @@ import { proposeByUtilisation } from "@tradewind/core/hpa/resource-metric.ts";
 import type { MeasuredPod } from "@tradewind/core/hpa/resource-metric.ts";
 
 /** The HPA of a service, with the CPU target that it holds. */
-export interface ShadowHpa extends HpaSpec {
+interface ShadowHpa extends HpaSpec {
   readonly targetPercent: number;
 }
 

@@ -22,7 +22,7 @@ export interface ShadowSizes {
 }
 
 /** Requests over the objective in a window, measured and as the shadow would have had them. */
-export interface WindowOver {
+interface WindowOver {
   readonly requests: number;
   readonly measured: number;
   readonly low: number;

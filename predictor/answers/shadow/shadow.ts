@@ -17,7 +17,7 @@ import type { ShadowState } from "./state.ts";
 import { summedUp, withWindow } from "./sums.ts";
 
 /** A window that was decided on. */
-export interface ShadowedWindow {
+interface ShadowedWindow {
   readonly application: Application;
   readonly windowSet: Pick<WindowSet, "endMs" | "flows" | "startMs" | "windows">;
   /** Undefined where no live models decided: then nothing is compared. */

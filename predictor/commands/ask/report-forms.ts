@@ -118,7 +118,7 @@ export function totalText(reports: readonly PeriodReport[]): string {
   const currencies = new Set(reports.map(({ currency }) => currency));
   const compared = reports.flatMap(({ shadow }) => shadow ?? []);
   const [first, ...others] = compared;
-  if (first === undefined) return `${reports.length} applications; none was compared with an HPA yet`;
+  if (first === undefined) return "none of these applications was compared with an HPA yet";
   if (currencies.size > 1) return `${reports.length} applications in several currencies`;
   const total = others.reduce(addedUp, first);
   const names = reports.length === 1 ? "1 application" : `${reports.length} applications`;

@@ -24,6 +24,8 @@ export interface Kind {
   /** See `PredictorOptions`. */
   readonly onInputs?: (inputs: PolicyInputs) => void;
   readonly shadow?: PredictorOptions["shadow"];
+  /** What is done with decisions; default act. */
+  readonly mode?: PredictorOptions["application"]["mode"];
   /** What the scaler does while the predictor's process is down; absent: it holds. */
   readonly silence?: SilenceKind;
   /** Makes another plan of each of the predictor's, as one that is wrong would: to see what becomes of it. */
@@ -40,7 +42,7 @@ export function startOurs(setting: Setting, kind: Kind): Brain {
   const { actuators, plant, processDown, seed, truth, world } = setting;
   const application = {
     ...plant.application,
-    mode: "act",
+    mode: kind.mode ?? "act",
     resize: actuators === "replicas" ? "off" : "limits",
   } as const;
   const windowMs = plant.windowSeconds * 1e3;
