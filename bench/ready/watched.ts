@@ -35,7 +35,7 @@ export async function watched(obstacle: Obstacle, seed: number): Promise<Watched
   const askedAtMs = startMs + 1e3 * (warmUpSeconds + (seconds - warmUpSeconds) / 2);
   const points: KeptPoint[] = [];
   const events: AuditEvent[] = [];
-  let [inputs, plan]: [PolicyInputs?, Plan?] = [];
+  const newest: { inputs?: PolicyInputs; plan?: Plan } = {};
   await run({
     obstacle: { ...obstacle, plant: { ...plant, seconds: (askedAtMs - startMs) / 1e3 } },
     contender: {
@@ -44,9 +44,9 @@ export async function watched(obstacle: Obstacle, seed: number): Promise<Watched
         const ours = startOurs(setting, {
           choice: "auto",
           mode: "observe",
-          onInputs: (given) => (inputs = given),
+          onInputs: (inputs) => void Object.assign(newest, { inputs }),
           onEvent: (event) => events.push(event),
-          rewrite: (newest) => (plan = newest),
+          rewrite: (plan) => Object.assign(newest, { plan }).plan,
         });
         const { scaledObject } = HPA_CPU.start(setting, parameters);
         const { advice: _advice, ...brain } = ours;
@@ -63,6 +63,7 @@ export async function watched(obstacle: Obstacle, seed: number): Promise<Watched
     actuators: "replicas",
     seed,
   });
+  const { inputs, plan } = newest;
   const { checks, isSafe } = readiness({
     place: { namespace: application.namespace, application: application.name },
     nowMs: askedAtMs,

@@ -5,6 +5,8 @@ import type { Explanation } from "@tradewind/core/contract/explanation.ts";
 import type { Incident, IncidentList } from "@tradewind/core/contract/measured.ts";
 import type { ProposedChanges } from "@tradewind/core/contract/proposed-change.ts";
 import type { Need } from "@tradewind/core/net/http-door.ts";
+import { SHADOW_SCHEMA } from "@tradewind/core/contract/shadow.ts";
+import type { ShadowWeek } from "@tradewind/core/contract/shadow.ts";
 import { EpochMs, ServiceName } from "@tradewind/core/contract/quantity.ts";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
@@ -169,6 +171,21 @@ export function addApplicationRoutes(server: FastifyInstance, applications: Appl
         request.query as Asked,
       ),
     ),
+  );
+  server.get(
+    "/v1/shadow",
+    of(({ application: { name, namespace, prices }, shadow }, _request, reply) => {
+      const week = shadow.lastWeek();
+      const { currency } = prices;
+      const answer: ShadowWeek = {
+        schema: SHADOW_SCHEMA,
+        application: name,
+        namespace,
+        ...(currency !== undefined && { currency }),
+        ...(week && { week }),
+      };
+      return reply.send(answer);
+    }),
   );
   server.get(
     "/v1/inputs",

@@ -12,7 +12,7 @@ import { isOf, keyOf, of, verdictOf } from "./state.js";
 /** @import { Fleet, FleetRow } from "@tradewind/core/contract/fleet.ts" */
 /** @import { KeptCourse, KeptPoint } from "@tradewind/core/contract/measured.ts" */
 /** @import { Readiness } from "@tradewind/core/contract/ready.ts" */
-/** @import { PeriodReport } from "@tradewind/core/contract/period-report.ts" */
+/** @import { ShadowWeek } from "@tradewind/core/contract/shadow.ts" */
 /** @import { Standing, ViewProps } from "./state.js" */
 /** @import { ServedRecommendation } from "@tradewind/core/contract/recommendation.ts" */
 
@@ -113,19 +113,10 @@ function Ready({ standing }) {
   );
 }
 
-const WEEK_MS = 7 * 86_400_000;
-/** A report reads the whole week from the disk: as often as this is enough. */
-const REPORT_MS = 300_000;
-
-/** What the HPA before would have come to in the last week, by whole hours. @param {{ standing: Standing | undefined }} props */
+/** What the HPA before would have come to in the last week. @param {{ standing: Standing | undefined }} props */
 function AgainstHpa({ standing }) {
-  const turn = Math.ceil((standing?.lastPlanAtMs ?? 0) / REPORT_MS);
-  const toMs = turn * REPORT_MS;
-  const asked = useAsk(
-    turn === 0 ? undefined : of("v1/report", standing, { from: String(toMs - WEEK_MS), to: String(toMs) }),
-    turn,
-  );
-  const { currency = "", shadow } = /** @type {PeriodReport | undefined} */ (asked.answer) ?? {};
+  const asked = useAsk(of("v1/shadow", standing), standing?.lastPlanAtMs);
+  const { currency = "", week: shadow } = /** @type {ShadowWeek | undefined} */ (asked.answer) ?? {};
   if (shadow === undefined || shadow.requests === 0) return undefined;
   const { cost, hpaCost, hpaRequestsOver, requests, requestsOver } = shadow;
   const hours = Math.round(shadow.seconds / 360) / 10;
