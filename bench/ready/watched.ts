@@ -48,11 +48,10 @@ export async function watched(obstacle: Obstacle, seed: number): Promise<Watched
           onEvent: (event) => events.push(event),
           rewrite: (plan) => Object.assign(newest, { plan }).plan,
         });
-        const { scaledObject } = HPA_CPU.start(setting, parameters);
-        const { advice: _advice, ...brain } = ours;
+        const hpa = HPA_CPU.start(setting, parameters);
         return {
-          ...brain,
-          scaledObject,
+          ...ours,
+          scaledObject: (service) => hpa.scaledObject(service),
           onWindow: async (window) => {
             points.push(pointOf(window.windowSet, application));
             await ours.onWindow?.(window);

@@ -36,9 +36,9 @@ const BLOCK_WINDOWS = 20;
 /** What is assumed of the models' error before it was measured, as a standard deviation of ln, and for how many blocks that counts. */
 const PRIOR_LOG = 0.2;
 const PRIOR_BLOCKS = 4;
-/** By how much the CPU that an HPA would have seen may be off: use per request at other replicas. Chosen; covers 9 of 10 simulated weeks. */
+/** By how much the CPU that an HPA would have seen may be off: use per request at other replicas. Chosen. */
 const USE_ERROR = 0.06;
-/** Error of a cost beside that: when pods come and go. Chosen likewise. */
+/** Error of a cost beside that: when pods come and go. Chosen. */
 const COST_ERROR = 0.04;
 const WEEK_MS = 7 * 86_400_000;
 const DEFAULT_START_SECONDS = 45;

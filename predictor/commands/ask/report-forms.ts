@@ -107,7 +107,7 @@ export function reportsHtml(reports: readonly PeriodReport[]): string {
 <p>${escaped(totalText(reports))}</p>
 <div class="scroll"><table><tr><th>application</th><th>cost</th><th>slow or failed</th><th>against the HPA before</th></tr>
 ${rows.join("\n")}</table></div>
-<p class="soft">Cost and requests are measured. What the HPA would have had is decided by the models on the same load; its range is of 90 % by their measured error.</p></html>`;
+<p class="soft">Cost and requests are measured. What the HPA would have had is decided by the models on the same load; its range is by their measured error.</p></html>`;
 }
 
 const escaped = (text: string): string =>

@@ -28,7 +28,7 @@ Examples:
 
 Measured, from the predictor's store: objective, cost, decisions. Cost is what was allocated, at the application's prices.
 Beside it stands what the HPA before would have come to on the same load: the models decide each window as it would have, and the
-range is of 90 % by their measured error. Without --application all applications are reported, and summed up.
+range is by their measured error. Without --application all applications are reported, and summed up.
 What acting would have saved comes from the scaler, while the mode is not act. What other policies would have done with the same
 load says 'tradewind backtest'.
 

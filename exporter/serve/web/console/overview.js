@@ -140,7 +140,7 @@ function AgainstHpa({ standing }) {
     h(
       "p",
       { class: "soft small" },
-      "By the models on the same load; the ranges are of 90 % by their measured error.",
+      "By the models on the same load; the ranges are by their measured error.",
     ),
   );
 }

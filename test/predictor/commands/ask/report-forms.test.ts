@@ -71,7 +71,9 @@ describe("a report beside what the HPA before would have come to", () => {
   it("has in CSV one line for each application with the figures of its JSON", () => {
     const [head = "", ...lines] = reportsCsv([reportOf("hotel"), reportOf("bank")]).split("\n");
     const names = head.split(",");
-    const row = Object.fromEntries((lines[0] ?? "").split(",").map((cell, at) => [names[at], cell]));
+    const cells = (lines[0] ?? "").split(",");
+    const row: Record<string, unknown> = {};
+    for (const [place, name] of names.entries()) row[name] = cells[place];
     expect(lines).toHaveLength(2);
     expect(row).toMatchObject({ application: "hotel", cost: "412", hpa_cost: "498", hpa_cost_low: "467" });
     expect(row).toMatchObject({ hpa_requests_over: "9", hpa_requests_over_high: "12", currency: "EUR" });
