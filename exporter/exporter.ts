@@ -333,7 +333,8 @@ async function prepareDecisions(setting: Setting, scaler: ScalerThread): Promise
       planSource({ setting, scaler, place, overrides }, async (plan, fetcher) => {
         const { header, madeMs } = plan;
         const { application: name, namespace, plannedAtMs } = header;
-        planTimes.set(applicationKey({ name, namespace }), { plannedAtMs, madeMs });
+        const key = applicationKey({ name, namespace });
+        planTimes.set(key, { plannedAtMs, madeMs });
         await firstRead;
         const takes = [takeAnnotations(header), queue.takeLearned(header), queue.takeAsked(header)];
         await atMost(DISK_PATIENCE_MS, Promise.all(takes));
@@ -344,7 +345,10 @@ async function prepareDecisions(setting: Setting, scaler: ScalerThread): Promise
         const objectiveSeconds = header.objective.seconds;
         await atMost(
           COURSE_PATIENCE_MS,
-          followCourse({ ...look, objectiveSeconds }, { fetcher, courses, log }),
+          followCourse(
+            { ...look, objectiveSeconds },
+            { fetcher, courses, isPlanned: () => planTimes.has(key), log },
+          ),
         );
       }),
     onGone: async ({ name, namespace }) => {

@@ -288,6 +288,7 @@ const PREDICTOR_ROUTES: readonly string[] = [
   "/v1/transcripts",
   "/v1/decisions",
   "/v1/report",
+  "/v1/shadow",
   "/v1/inputs",
   "/v1/inputs/0123456789abcdef",
   "/v1/proposals",

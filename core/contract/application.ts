@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { Calendar } from "./calendar.ts";
 import { ErrorBudget } from "./error-budget.ts";
+import { FormerHpa } from "./former-hpa.ts";
 import { APPLICATION_MODES } from "./plan.ts";
 import { Prices } from "./prices.ts";
 import { ObjectName, ServiceName } from "./quantity.ts";
@@ -79,6 +80,9 @@ export const ServiceSpec = z.strictObject({
     })
     .prefault({})
     .describe("Memory that each container may have."),
+  hpa: FormerHpa.optional().describe(
+    "HorizontalPodAutoscaler that scaled it before, which reports compare with; without it one at 60 % of the requested CPU.",
+  ),
 });
 export type ServiceSpec = z.infer<typeof ServiceSpec>;
 

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { Allocation } from "./plan.ts";
+import { ShadowComparison } from "./shadow.ts";
 import { Count, EpochMs, LatencyObjective, NonNegative, ObjectName, ServiceName } from "./quantity.ts";
 
 export const PERIOD_REPORT_SCHEMA = "tradewind.dev/period-report/v1";
@@ -24,7 +25,7 @@ const Paid = {
   replicaHours: NonNegative,
 };
 
-/** What happened to an application over a time: `GET /v1/report?from=&to=` of the predictor. Every number was measured. */
+/** What happened to an application over a time: `GET /v1/report?from=&to=` of the predictor. Every number was measured, but those of `shadow` that are of the HPA. */
 export const PeriodReport = z.strictObject({
   schema: z.literal(PERIOD_REPORT_SCHEMA),
   application: ObjectName,
@@ -47,6 +48,10 @@ export const PeriodReport = z.strictObject({
     .max(1_000),
   /** All services whose size is known, in the application's own currency. */
   ...Paid,
+  /** What the prices are in; absent where the application does not say it. */
+  currency: z.string().max(8).optional(),
+  /** Beside what the HPA before would have done; absent where no models decided. */
+  shadow: ShadowComparison.optional(),
   /** What it would have cost had each service kept the size of its first window. */
   costAtFirstSizes: NonNegative,
   services: z

@@ -5,6 +5,13 @@ import { NonNegative } from "./quantity.ts";
 export const Prices = z.strictObject({
   cpuCoreHour: NonNegative.default(0.031).describe("Of one core for an hour."),
   memoryGigabyteHour: NonNegative.default(0.0042).describe("Of 1e9 bytes of memory for an hour."),
+  currency: z
+    .string()
+    .min(1)
+    .max(8)
+    .regex(/^[A-Z]{3}$|^\p{Sc}$/u)
+    .optional()
+    .describe("What the prices are in, for reports: a code of three letters such as EUR, or a sign."),
   nodeClasses: z
     .record(z.string().min(1).max(63), z.number().positive().max(1_000))
     .optional()

@@ -5,6 +5,7 @@ import type { Allocation } from "./plan.ts";
 import type { Reason } from "./reason.ts";
 import { areWhole, inWords, sentenceOf } from "./reasons.ts";
 import { SIZES } from "./recommendation.ts";
+import type { ShadowComparison, ShadowRange } from "./shadow.ts";
 import type {
   Recommendation,
   RecommendationList,
@@ -13,6 +14,7 @@ import type {
   SizeChanges,
 } from "./recommendation.ts";
 import {
+  finePercent,
   formatCores,
   formatLatency,
   formatMemory,
@@ -207,6 +209,24 @@ export function standingText({
     failedRatio === undefined ? "" : `, ${percent(failedRatio)} of the requests of a route failed`;
   return `${percentileName(objective.percentile)} ${measured}, objective ${formatLatency(objective.seconds)}${failed}`;
 }
+
+/** `412.00 EUR instead of 498.00 EUR (467.00 to 529.00), 0.40 % slow instead of 0.90 % (0.60 % to 1.20 %)`. */
+export function shadowText(
+  { cost, hpaCost, hpaRequestsOver, requests, requestsOver }: ShadowComparison,
+  currency = "",
+): string {
+  const amount = (value: number): string => `${amountText(value)} ${currency}`.trim();
+  const slow = (count: number): string => finePercent(requests > 0 ? count / requests : 0);
+  const range = ({ high, low, middle }: ShadowRange, text: (value: number) => string, short = text): string =>
+    `${text(middle)} (${short(low)} to ${short(high)})`;
+  return (
+    `${amount(cost)} instead of ${range(hpaCost, amount, amountText)}, ` +
+    `${slow(requestsOver)} slow instead of ${range(hpaRequestsOver, slow)}`
+  );
+}
+
+/** A price; small ones with more digits. */
+export const amountText = (value: number): string => value.toFixed(Math.abs(value) < 10 ? 4 : 2);
 
 /** What acting would have saved and added, where nothing is carried out. */
 export function savingsText({

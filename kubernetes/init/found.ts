@@ -153,6 +153,8 @@ export interface FoundAutoscaler extends HorizontalPodAutoscaler {
   /** What it scales by, in words: `cpu`, `external metric queue_length`. */
   readonly measures: readonly string[];
   readonly types: readonly string[];
+  /** Target of CPU use, percent of the request; undefined where it scales by something else alone. */
+  readonly cpuPercent: number | undefined;
   /** As it is written, for whoever wants it back. */
   readonly spec: Readonly<Record<string, unknown>>;
 }
@@ -299,12 +301,27 @@ function autoscalerOf(object: unknown): FoundAutoscaler {
     ...HorizontalPodAutoscaler.parse(object),
     spec,
     behavior: behavior ?? undefined,
+    cpuPercent: cpuPercentOf(metrics, targetCPUUtilizationPercentage),
     types: metrics.map(({ type }) => type ?? ""),
     measures:
       metrics.length === 0
-        ? [`cpu ${targetCPUUtilizationPercentage ?? 80} % of the request`]
+        ? [`cpu ${targetCPUUtilizationPercentage ?? DEFAULT_CPU_PERCENT} % of the request`]
         : metrics.map((metric) => inWords(metric)),
   };
+}
+
+const DEFAULT_CPU_PERCENT = 80;
+
+function cpuPercentOf(
+  metrics: readonly Readonly<Record<string, unknown>>[],
+  old: number | null | undefined,
+): number | undefined {
+  if (metrics.length === 0) return old ?? DEFAULT_CPU_PERCENT;
+  const targets = metrics.flatMap((metric) => {
+    const { data } = Source.safeParse(metric["resource"] ?? metric["containerResource"]);
+    return data?.name === "cpu" ? (data.target?.averageUtilization ?? []) : [];
+  });
+  return targets[0];
 }
 
 const Source = z.looseObject({

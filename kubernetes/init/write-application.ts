@@ -1,3 +1,4 @@
+import { FormerBehavior } from "@tradewind/core/contract/former-hpa.ts";
 import { apiVersionOf, RESOURCES } from "../client/resources.ts";
 import { yamlDocument } from "./document.ts";
 import type { Remark } from "./document.ts";
@@ -102,5 +103,13 @@ function serviceOf(each: SurveyedWorkload): Record<string, unknown> {
     ...(isDefault ? {} : { workload: { ...(apiVersion !== undefined && { apiVersion }), kind, name } }),
     minReplicas: min,
     maxReplicas: max,
+    ...formerHpa(each),
   };
+}
+
+/** The HPA that reports compare with, where it scales by CPU. */
+function formerHpa({ autoscaler }: SurveyedWorkload): object {
+  if (autoscaler?.cpuPercent === undefined) return {};
+  const behavior = FormerBehavior.safeParse(autoscaler.behavior).data;
+  return { hpa: { cpuPercent: autoscaler.cpuPercent, ...(behavior && { behavior }) } };
 }

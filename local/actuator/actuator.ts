@@ -1,9 +1,9 @@
 import type { Clock } from "@tradewind/core/process/clock.ts";
 import { describeError } from "@tradewind/core/values/errors.ts";
-import { EMPTY_MEMORY, proposeReplicas, remember, syncHpa } from "./hpa.ts";
-import type { HpaMemory, HpaReason, Proposal } from "./hpa.ts";
+import { EMPTY_MEMORY, proposeReplicas, remember, syncHpa } from "@tradewind/core/hpa/hpa.ts";
+import type { HpaMemory, HpaReason, Proposal } from "@tradewind/core/hpa/hpa.ts";
 import type { MetricReading, MetricSource } from "./metric-source.ts";
-import { proposeByUtilisation } from "./resource-metric.ts";
+import { proposeByUtilisation } from "@tradewind/core/hpa/resource-metric.ts";
 import type { ActuatorTimings, ScalingRule } from "./scaled-object.ts";
 
 /** `/scale` of the workloads: the only thing the actuator may change. */

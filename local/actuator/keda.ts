@@ -1,5 +1,5 @@
 import { describeError } from "@tradewind/core/values/errors.ts";
-import type { ExternalMetric } from "./hpa.ts";
+import type { ExternalMetric } from "@tradewind/core/hpa/hpa.ts";
 import type { MetricReading, MetricSource } from "./metric-source.ts";
 import { hpaMetricName, scalerMetricName } from "./scaled-object.ts";
 import type { ScaledObject } from "./scaled-object.ts";

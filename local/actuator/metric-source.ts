@@ -1,5 +1,5 @@
-import type { ExternalMetric } from "./hpa.ts";
-import type { ResourceMetric } from "./resource-metric.ts";
+import type { ExternalMetric } from "@tradewind/core/hpa/hpa.ts";
+import type { ResourceMetric } from "@tradewind/core/hpa/resource-metric.ts";
 import type { ScalingRule } from "./scaled-object.ts";
 
 /** One reading of what an autoscaler scales by. */

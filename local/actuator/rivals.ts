@@ -3,8 +3,8 @@ import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import type { ServiceState } from "../application/fleet.ts";
 import type { CpuMeter } from "./cpu-meter.ts";
 import type { MetricSource } from "./metric-source.ts";
-import { KUBERNETES_READINESS } from "./resource-metric.ts";
-import type { MeasuredPod } from "./resource-metric.ts";
+import { KUBERNETES_READINESS } from "@tradewind/core/hpa/resource-metric.ts";
+import type { MeasuredPod } from "@tradewind/core/hpa/resource-metric.ts";
 import { DEMO_TIMINGS } from "./scaled-object.ts";
 import type { ScalingRule } from "./scaled-object.ts";
 

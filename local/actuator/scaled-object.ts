@@ -1,5 +1,5 @@
-import { DOCUMENTED_BEHAVIOR } from "./behavior.ts";
-import type { Behavior } from "./behavior.ts";
+import { DOCUMENTED_BEHAVIOR } from "@tradewind/core/hpa/behavior.ts";
+import type { Behavior } from "@tradewind/core/hpa/behavior.ts";
 import type { ScaledObjectRef } from "./scaler-client.ts";
 
 /** What an autoscaler is told about one service, whatever metric it follows. */

@@ -5,6 +5,8 @@ import type { Explanation } from "@tradewind/core/contract/explanation.ts";
 import type { Incident, IncidentList } from "@tradewind/core/contract/measured.ts";
 import type { ProposedChanges } from "@tradewind/core/contract/proposed-change.ts";
 import type { Need } from "@tradewind/core/net/http-door.ts";
+import { SHADOW_SCHEMA } from "@tradewind/core/contract/shadow.ts";
+import type { ShadowWeek } from "@tradewind/core/contract/shadow.ts";
 import { EpochMs, ServiceName } from "@tradewind/core/contract/quantity.ts";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
@@ -158,13 +160,32 @@ export function addApplicationRoutes(server: FastifyInstance, applications: Appl
   );
   server.get(
     "/v1/report",
-    of(({ application, history }, request, reply) =>
+    of(({ application, history, shadow }, request, reply) =>
       sendReport(
         reply,
-        async (time) => reader.read(history.store, application, time),
+        async (time) => {
+          const report = await reader.read(history.store, application, time);
+          const compared = shadow.comparison(time.fromMs, time.toMs);
+          return report && { ...report, ...(compared && { shadow: compared }) };
+        },
         request.query as Asked,
       ),
     ),
+  );
+  server.get(
+    "/v1/shadow",
+    of(({ application: { name, namespace, prices }, shadow }, _request, reply) => {
+      const week = shadow.lastWeek();
+      const { currency } = prices;
+      const answer: ShadowWeek = {
+        schema: SHADOW_SCHEMA,
+        application: name,
+        namespace,
+        ...(currency !== undefined && { currency }),
+        ...(week && { week }),
+      };
+      return reply.send(answer);
+    }),
   );
   server.get(
     "/v1/inputs",

@@ -8,6 +8,7 @@ import { Course, IncidentList, Measured } from "@tradewind/core/contract/measure
 import { NodeClassList } from "@tradewind/core/contract/node-classes.ts";
 import { Override, OverrideExchange } from "@tradewind/core/contract/override.ts";
 import { PatternList } from "@tradewind/core/contract/pattern.ts";
+import { ShadowWeek } from "@tradewind/core/contract/shadow.ts";
 import { PeriodReport } from "@tradewind/core/contract/period-report.ts";
 import { Plan } from "@tradewind/core/contract/plan.ts";
 import { Proposal, ProposalCheck, ProposalList } from "@tradewind/core/contract/proposal.ts";
@@ -75,6 +76,7 @@ const DESCRIBED_ROUTES: readonly DescribedRoute[] = [
     "from*": "ms since 1970.",
     "to*": "ms since 1970, at most 60 days later.",
   }),
+  ofOne("/v1/shadow", "The last seven days beside the HPA before.", ShadowWeek),
   ofOne(
     "/v1/inputs",
     "Hashes of inputs of decisions that are kept.",

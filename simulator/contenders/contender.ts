@@ -1,8 +1,8 @@
 import type { ServiceSpec } from "@tradewind/core/contract/application.ts";
 import { serviceSpecs } from "@tradewind/core/contract/application.ts";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
-import { DOCUMENTED_BEHAVIOR } from "@tradewind/local/actuator/behavior.ts";
-import type { Behavior } from "@tradewind/local/actuator/behavior.ts";
+import { DOCUMENTED_BEHAVIOR } from "@tradewind/core/hpa/behavior.ts";
+import type { Behavior } from "@tradewind/core/hpa/behavior.ts";
 import type { ExternalTrigger, ScaledObject, Trigger } from "../control/triggers.ts";
 import type { Advice } from "../control/vpa/recommender.ts";
 import type { UpdateMode } from "../control/vpa/updater.ts";

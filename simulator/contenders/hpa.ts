@@ -1,5 +1,5 @@
-import type { Behavior } from "@tradewind/local/actuator/behavior.ts";
-import { KUBERNETES_DEFAULT_BEHAVIOR } from "@tradewind/local/actuator/behavior.ts";
+import type { Behavior } from "@tradewind/core/hpa/behavior.ts";
+import { KUBERNETES_DEFAULT_BEHAVIOR } from "@tradewind/core/hpa/behavior.ts";
 import { StockRecommender } from "../control/vpa/recommender.ts";
 import { combinations, numberOf, scaledObject } from "./contender.ts";
 import type { Brain, Contender, Parameters, Setting } from "./contender.ts";

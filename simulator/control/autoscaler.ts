@@ -1,9 +1,9 @@
-import { EMPTY_MEMORY, remember, syncHpa } from "@tradewind/local/actuator/hpa.ts";
-import type { HpaMemory } from "@tradewind/local/actuator/hpa.ts";
+import { EMPTY_MEMORY, remember, syncHpa } from "@tradewind/core/hpa/hpa.ts";
+import type { HpaMemory } from "@tradewind/core/hpa/hpa.ts";
 import type { PodView, World } from "../world.ts";
 import { poll } from "./activation.ts";
 import type { ActivationMemory } from "./activation.ts";
-import type { MeasuredPod } from "@tradewind/local/actuator/resource-metric.ts";
+import type { MeasuredPod } from "@tradewind/core/hpa/resource-metric.ts";
 import { proposalOf } from "./triggers.ts";
 import type { ScaledObject } from "./triggers.ts";
 

@@ -1,8 +1,8 @@
-import { proposeReplicas } from "@tradewind/local/actuator/hpa.ts";
-import type { Proposal } from "@tradewind/local/actuator/hpa.ts";
-import type { Behavior } from "@tradewind/local/actuator/behavior.ts";
-import { proposeByUtilisation, proposeByValue } from "@tradewind/local/actuator/resource-metric.ts";
-import type { MeasuredPod } from "@tradewind/local/actuator/resource-metric.ts";
+import { proposeReplicas } from "@tradewind/core/hpa/hpa.ts";
+import type { Proposal } from "@tradewind/core/hpa/hpa.ts";
+import type { Behavior } from "@tradewind/core/hpa/behavior.ts";
+import { proposeByUtilisation, proposeByValue } from "@tradewind/core/hpa/resource-metric.ts";
+import type { MeasuredPod } from "@tradewind/core/hpa/resource-metric.ts";
 
 /** Trigger `cpu` of a ScaledObject, or a Resource metric of an HPA: use over request, percent. */
 export interface CpuTrigger {

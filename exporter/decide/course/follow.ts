@@ -30,13 +30,21 @@ export interface CourseLook extends Pick<
   readonly objectiveSeconds: number;
 }
 
+interface FollowEdges {
+  readonly courses: Pick<Courses, "add" | "lastMs">;
+  readonly fetcher: Pick<PlanFetcher, "address" | "answer">;
+  /** Whether the application is planned still: one that went away meanwhile has no course any more. */
+  readonly isPlanned: () => boolean;
+  readonly log: Pick<Logger, "debug">;
+}
+
 /**
  * Takes over what the predictor measured since the last time, and what runs and is recommended now. Never rejects: what could not be had
  * is asked for again with the next plan.
  */
 export async function followCourse(
   look: CourseLook,
-  { courses, fetcher, log }: { courses: Courses; fetcher: PlanFetcher; log: Logger },
+  { courses, fetcher, isPlanned, log }: FollowEdges,
 ): Promise<void> {
   const place: ApplicationRef = { namespace: look.namespace, application: look.application };
   const key = `${place.namespace}/${place.application}`;
@@ -50,6 +58,7 @@ export async function followCourse(
       ask("/v1/course", ReadCourse, { since: String(courses.lastMs(place)) }),
       ask("/v1/measured", ReadMeasured),
     ]);
+    if (!isPlanned()) return;
     const measured = new Map(services.map((each) => [each.service, each]));
     const now = servicePoints(look, measured);
     const kept: KeptPoint[] = [...points];

@@ -42,6 +42,8 @@ const SOON_MS = 15 * 60_000;
 /** Share of the proposals that may be reverted, and as many in any case. */
 const MOST_BACK_RATIO = 0.1;
 const MOST_BACK = 2;
+/** Of a service that the configuration does not name. */
+const USUAL_MAXIMUM = 100;
 const DAY_MS = 86_400_000;
 const MODEL_POLICIES = new Set(["planner", "planner-prior"]);
 const MOST_NAMES = 5;
@@ -192,7 +194,10 @@ const objective: Check = ({ budget, services }) => {
 };
 
 const maximum: Check = ({ bounded, services }) => {
-  const without = services.filter(({ service }) => bounded?.has(service) !== true);
+  // Of a configuration that is not known here no more can be said than what plans carry.
+  const without = services.filter(({ maxReplicas = USUAL_MAXIMUM, service }) =>
+    bounded === undefined ? maxReplicas === USUAL_MAXIMUM : !bounded.has(service),
+  );
   const full = services.filter(
     ({ maxReplicas, replicas }) => maxReplicas !== undefined && replicas >= maxReplicas && replicas > 1,
   );
@@ -204,9 +209,11 @@ const maximum: Check = ({ bounded, services }) => {
       .join(", ");
   const text = isMet
     ? `each of ${services.length} services has a maximum of its own`
-    : without.length > 0
-      ? `${without.length} services have no maximum of their own; write services with maxReplicas: ${names(without)}`
-      : `${full.length} services are at their maximum; raise maxReplicas: ${names(full)}`;
+    : without.length > 0 && bounded === undefined
+      ? `whether ${without.length} services have a maximum of their own is not known: the scaler does not see the configuration, and plans carry the usual ${USUAL_MAXIMUM}; write services with maxReplicas: ${names(without)}`
+      : without.length > 0
+        ? `${without.length} services have no maximum of their own; write services with maxReplicas: ${names(without)}`
+        : `${full.length} services are at their maximum; raise maxReplicas: ${names(full)}`;
   return {
     code: "maximum",
     isMet,

@@ -8,6 +8,7 @@ import { LoadForecast } from "@tradewind/core/contract/forecast.ts";
 import { IncidentList, KeptCourse, Measured } from "@tradewind/core/contract/measured.ts";
 import { Fleet } from "@tradewind/core/contract/fleet.ts";
 import { OverrideList } from "@tradewind/core/contract/override.ts";
+import { ShadowWeek } from "@tradewind/core/contract/shadow.ts";
 import { PatternList } from "@tradewind/core/contract/pattern.ts";
 import { DecisionRecord, RecommendationList } from "@tradewind/core/contract/recommendation.ts";
 import { Readiness } from "@tradewind/core/contract/ready.ts";
@@ -110,6 +111,7 @@ const DESCRIBED_ROUTES: readonly DescribedRoute[] = [
     at: "ms since 1970; default: now.",
   }),
   asked("/v1/forecast", "Requests per second to come.", LoadForecast),
+  asked("/v1/shadow", "The last seven days beside the HPA before.", ShadowWeek),
   asked("/v1/sensitivities", "What one more core, replica or gibibyte gains.", SensitivityList, {
     service: "Only of this service.",
   }),

@@ -23,6 +23,7 @@ const PATHS = [
   "/v1/explain",
   "/v1/forecast",
   "/v1/sensitivities",
+  "/v1/shadow",
 ] as const;
 const MAX_BODY_BYTES = 256 * 1_024;
 /** Questions under way at once, the same one of several people counted once; people whose turn has not come ask again. */

@@ -120,7 +120,7 @@ export class Period {
   /** Undefined where nothing was added but changes. */
   report(): PeriodReport | undefined {
     if (this.#toMs < this.#fromMs) return undefined;
-    const { name, namespace, objective } = this.#application;
+    const { name, namespace, objective, prices } = this.#application;
     const routes = [...this.#routes.values()].toSorted((a, b) => b.requestsOver - a.requestsOver);
     const services = [...this.#services.values()].toSorted((a, b) => b.cost - a.cost);
     const intervals = [...this.#intervals.values()];
@@ -139,6 +139,7 @@ export class Period {
       ...(worst.length > 0 && { worstLatencySeconds: Math.max(...worst) }),
       routes,
       ...paidInAll(services),
+      ...(prices.currency !== undefined && { currency: prices.currency }),
       costAtFirstSizes: this.#costAtFirstSizes,
       services: services.map((each) =>
         Object.assign({}, each, { decisions: this.#changesOf.get(each.service) ?? 0 }),

@@ -6,7 +6,7 @@ import {
   percentileName,
   utcSeconds,
 } from "@tradewind/core/values/amounts.ts";
-import { savingsText, sizesChangeText } from "@tradewind/core/contract/sentences.ts";
+import { amountText, savingsText, shadowText, sizesChangeText } from "@tradewind/core/contract/sentences.ts";
 import type { RegretReport } from "@tradewind/core/contract/recommendation.ts";
 import type { Paint } from "@tradewind/core/terminal/style.ts";
 import { renderTable } from "@tradewind/core/terminal/table.ts";
@@ -31,6 +31,7 @@ export function reportInWords(report: PeriodReport, unacted: Unacted, paint: Pai
       title,
       ...objectiveLines(report, percentile, paint),
       ...costLines(report),
+      shadowLine(report),
       ...unactedLines(unacted),
     ].join("\n"),
     routesTable(report, percentile, paint),
@@ -51,13 +52,20 @@ function objectiveLines(report: PeriodReport, percentile: string, paint: Paint):
 }
 
 function costLines(report: PeriodReport): string[] {
-  const { cost, costAtFirstSizes, cpuCoreHours, fromMs, memoryGigabyteHours, replicaHours, toMs } = report;
+  const { cost, costAtFirstSizes, cpuCoreHours, currency, fromMs, memoryGigabyteHours, replicaHours, toMs } =
+    report;
   const hours = (toMs - fromMs) / 3_600_000;
-  const saved = costAtFirstSizes > 0 ? 1 - cost / costAtFirstSizes : 0;
+  const amount = (value: number): string => `${amountText(value)} ${currency ?? ""}`.trim();
   return [
-    `Cost: ${cost.toFixed(4)} (${(cost / hours).toFixed(4)} an hour) for ${cpuCoreHours.toFixed(2)} core-hours, ${memoryGigabyteHours.toFixed(2)} GB-hours, ${replicaHours.toFixed(2)} replica-hours`,
-    `Savings: ${finePercent(Math.abs(saved))} ${saved < 0 ? "more" : "less"} than the sizes at the begin, kept all the time (${costAtFirstSizes.toFixed(4)})`,
+    `Cost: ${amount(cost)} (${amount(cost / hours)} an hour) for ${cpuCoreHours.toFixed(2)} core-hours, ${memoryGigabyteHours.toFixed(2)} GB-hours, ${replicaHours.toFixed(2)} replica-hours`,
+    `With the sizes at the start, kept throughout: ${amount(costAtFirstSizes)}`,
   ];
+}
+
+/** Against the HPA that there was, where the models could say it. */
+function shadowLine({ currency, shadow }: PeriodReport): string {
+  if (shadow === undefined) return "Against the HPA before: not known, no models decided in that time";
+  return `Against the HPA before, over ${formatSeconds(shadow.seconds)}: ${shadowText(shadow, currency)}`;
 }
 
 function unactedLines({ mode, regret, scalerProblem }: Unacted): string[] {

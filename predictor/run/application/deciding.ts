@@ -38,6 +38,7 @@ import type { LastRoutes } from "../../answers/routes/last-routes.ts";
 import type { LastSensitivities } from "../../answers/latest/last-sensitivities.ts";
 import type { NodeClasses } from "../../nodes/node-classes.ts";
 import type { Placing } from "../../answers/placement/placing.ts";
+import type { Shadow } from "../../answers/shadow/shadow.ts";
 import type { LastWhatIf } from "../../answers/latest/last-what-if.ts";
 import type { ContainerRates } from "../../sources/container-rates.ts";
 import { combineResources, combineWindows, missingParts } from "../../sources/combine-windows.ts";
@@ -79,6 +80,8 @@ export interface DecidingOptions {
   readonly placing?: Placing;
   /** Told every window that is decided on; absent where nobody asks what was measured. */
   readonly measured?: LastMeasured;
+  /** Told the same; absent where nobody asks what the HPA before would have done. */
+  readonly shadow?: Pick<Shadow, "adopt">;
   /** Told the same; absent where nobody asks which routes there are. */
   readonly routes?: LastRoutes;
   /** Told every window that is decided on; absent where nobody asks why objectives are missed. */
@@ -289,6 +292,13 @@ export class Deciding {
       const requests = judgedRequests(windowSet, application);
       metrics.accounts(plan, requests, cost);
       this.parts.measured?.adopt({ application, windowSet, plan, requests, cost, models: outcome.whatIf });
+      this.parts.shadow?.adopt({
+        application,
+        windowSet,
+        models: outcome.whatIf,
+        startSeconds: outcome.state.cost?.startSeconds,
+        isResized: application.mode === "act" && (application.resize ?? "off") !== "off",
+      });
       this.parts.placing?.adopt({
         application,
         windowSet,

@@ -8,8 +8,11 @@ import { shiftState } from "../../decide/shift-state.ts";
 import { emptyState, PolicyState } from "../../decide/state.ts";
 import { emptyIncidents } from "../../answers/reason/incident-log.ts";
 import type { IncidentState } from "../../answers/reason/incident-log.ts";
+import { emptyShadow } from "../../answers/shadow/state.ts";
+import type { ShadowState } from "../../answers/shadow/state.ts";
 import { readNameHolders } from "../../window/name-holders.ts";
-import { INCIDENT_STATE, POLICY_STATE, StateFile } from "./state-file.ts";
+import { INCIDENT_STATE, POLICY_STATE, SHADOW_STATE, StateFile } from "./state-file.ts";
+import type { StateKind } from "./state-file.ts";
 
 /** What is dated further ahead than this was written by another clock. */
 const CLOCKS_DIFFER_MS = 10_000;
@@ -61,26 +64,31 @@ function upToNow(state: PolicyState, nowMs: number): PolicyState {
   return aheadMs > CLOCKS_DIFFER_MS ? shiftState(state, -aheadMs) : state;
 }
 
-/** Times in which the objective was missed, as they were kept, and what keeps them. */
-export interface IncidentMemory {
-  readonly restored: IncidentState;
-  readonly keep: (state: IncidentState) => void;
+/** A state as it was kept, and what keeps it. */
+export interface KeptState<State> {
+  readonly restored: State;
+  readonly keep: (state: State) => void;
 }
 
 /** The same for what was missed, and how it ended. */
-export async function openIncidents(parts: MemoryParts): Promise<IncidentMemory> {
-  const { application, clock, directory, ends, log, metrics } = parts;
+export const openIncidents = async (parts: MemoryParts): Promise<KeptState<IncidentState>> =>
+  openState(parts, INCIDENT_STATE, emptyIncidents);
+
+/** The same for what the HPA before would have come to. */
+export const openShadow = async (parts: MemoryParts): Promise<KeptState<ShadowState>> =>
+  openState(parts, SHADOW_STATE, emptyShadow);
+
+async function openState<State extends { readonly application: string; readonly namespace: string }>(
+  { application, clock, directory, ends, log, metrics }: MemoryParts,
+  kind: StateKind<State>,
+  emptyOf: (name: string, namespace: string) => State,
+): Promise<KeptState<State>> {
   const { name, namespace } = application;
   const file =
-    directory === undefined
-      ? undefined
-      : new StateFile(directory, INCIDENT_STATE, log, () => metrics.stateFailed());
+    directory === undefined ? undefined : new StateFile(directory, kind, log, () => metrics.stateFailed());
   ends.push(async () => file?.flush());
   const restored = await file?.read(name, namespace, clock.nowMs());
-  return {
-    restored: restored ?? emptyIncidents(name, namespace),
-    keep: (state) => file?.write(state),
-  };
+  return { restored: restored ?? emptyOf(name, namespace), keep: (state) => file?.write(state) };
 }
 
 /** The state of one application alone, or a list of those of several, behind which stands who had which name first. */

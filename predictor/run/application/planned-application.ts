@@ -19,8 +19,12 @@ import { LastMeasured } from "../../answers/latest/last-measured.ts";
 import { LastRoutes } from "../../answers/routes/last-routes.ts";
 import { KnownOverrides } from "./overrides.ts";
 import { LoadForecasts, registerForecastMetrics } from "./load-forecasts.ts";
-import { firstState, openIncidents, openMemory } from "./memory.ts";
-import type { IncidentMemory, Memory } from "./memory.ts";
+import { firstState, openIncidents, openMemory, openShadow } from "./memory.ts";
+import type { KeptState, Memory } from "./memory.ts";
+import { Shadow } from "../../answers/shadow/shadow.ts";
+import { registerShadow } from "../../answers/shadow/metrics.ts";
+import type { ShadowState } from "../../answers/shadow/state.ts";
+import type { IncidentState } from "../../answers/reason/incident-log.ts";
 import { PatternWatch, registerPatternMetrics } from "./pattern-watch.ts";
 import { Proposing } from "./proposing.ts";
 import { registerNodeClassMetrics } from "../../answers/placement/metrics.ts";
@@ -53,6 +57,13 @@ const ARCHIVED_BYTES = 64 * 1024 * 1024;
 /** Explanations of missed objectives. */
 const EXPLAINED_BYTES = 32 * 1024 * 1024;
 
+/** What was kept of an application before the start. */
+interface Kept {
+  readonly memory: Memory;
+  readonly incidents: KeptState<IncidentState>;
+  readonly shadow: KeptState<ShadowState>;
+}
+
 /**
  * One application that is planned: its windows, its models, its history, what the policies remember of it, and its plan. Nothing
  * of it is shared with another one, and nothing that goes wrong with it shows in another one.
@@ -67,6 +78,7 @@ export class PlannedApplication {
   readonly placing = new Placing();
   private readonly asked = new AskedChanges();
   readonly measured = new LastMeasured();
+  readonly shadow: Shadow;
   readonly routes = new LastRoutes();
   readonly forecasts: LoadForecasts;
   readonly patterns: PatternWatch;
@@ -89,7 +101,7 @@ export class PlannedApplication {
   private constructor(
     shared: SharedParts,
     own: OwnParts,
-    { incidents, memory }: { readonly memory: Memory; readonly incidents: IncidentMemory },
+    { incidents, memory, shadow }: Kept,
     ends: PlannedApplication["ends"],
   ) {
     const { clock, log, options, sections, several } = shared;
@@ -112,6 +124,9 @@ export class PlannedApplication {
     this.patterns = new PatternWatch(log);
     registerPatternMetrics(registry, this.patterns);
     registerNodeClassMetrics(registry, this.placing);
+    this.shadow = new Shadow(shadow.restored, shadow.keep);
+    registerShadow(registry, name, this.shadow);
+    ends.push(() => this.shadow.keep());
     this.explaining = this.makeExplaining(incidents);
     this.proposing = this.makeProposing();
     const { maxGraceSeconds, windowSeconds } = options;
@@ -138,7 +153,11 @@ export class PlannedApplication {
     const ends: PlannedApplication["ends"] = [];
     const { application, directory } = own;
     const parts = { application, directory, metrics, clock, log, ends };
-    const kept = { memory: await openMemory(parts), incidents: await openIncidents(parts) };
+    const kept = {
+      memory: await openMemory(parts),
+      incidents: await openIncidents(parts),
+      shadow: await openShadow(parts),
+    };
     return new PlannedApplication(shared, priced(own, shared), kept, ends);
   }
 
@@ -174,6 +193,7 @@ export class PlannedApplication {
       whatIf: this.whatIf,
       placing: this.placing,
       measured: this.measured,
+      shadow: this.shadow,
       routes: this.routes,
       explaining: this.explaining,
       patterns: this.patterns,
@@ -325,7 +345,7 @@ export class PlannedApplication {
     for (const end of this.ends.splice(0).reverse()) await end();
   }
 
-  private makeExplaining(incidents: IncidentMemory): Explaining {
+  private makeExplaining(incidents: Kept["incidents"]): Explaining {
     const { clock, log, reasoner, several, webhook } = this.shared;
     const { name, namespace } = this.application;
     const explaining: Explaining = new Explaining({

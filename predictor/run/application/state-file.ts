@@ -8,6 +8,7 @@ import { asidePath, replaceState } from "@tradewind/core/process/state-file.ts";
 import type { z } from "zod";
 import { PolicyState } from "../../decide/state.ts";
 import { IncidentState } from "../../answers/reason/incident-log.ts";
+import { ShadowState } from "../../answers/shadow/state.ts";
 
 /** A state of one application that is kept in a file. */
 interface OwnedState {
@@ -36,6 +37,13 @@ export const INCIDENT_STATE: StateKind<IncidentState> = {
   name: "incidents.json",
   schema: IncidentState,
   list: "incidents",
+};
+
+/** What the HPA before would have come to. */
+export const SHADOW_STATE: StateKind<ShadowState> = {
+  name: "shadow.json",
+  schema: ShadowState,
+  list: "hours",
 };
 
 /**

@@ -10,6 +10,7 @@ import type { Brain, Contender, Setting } from "../contender.ts";
 import { ArrivalsSeen } from "./arrivals-seen.ts";
 import { measured } from "./measured.ts";
 import { PredictorAtWork } from "./predictor-at-work.ts";
+import type { PredictorOptions } from "./predictor-at-work.ts";
 import { ScalerAtWork } from "./scaler-at-work.ts";
 import { SilenceAtWork } from "./silence-at-work.ts";
 import type { SilenceKind } from "./silence-at-work.ts";
@@ -22,6 +23,9 @@ export interface Kind {
   readonly nodeSpeeds?: boolean;
   /** See `PredictorOptions`. */
   readonly onInputs?: (inputs: PolicyInputs) => void;
+  readonly shadow?: PredictorOptions["shadow"];
+  /** What is done with decisions; default act. */
+  readonly mode?: PredictorOptions["application"]["mode"];
   /** What the scaler does while the predictor's process is down; absent: it holds. */
   readonly silence?: SilenceKind;
   /** Makes another plan of each of the predictor's, as one that is wrong would: to see what becomes of it. */
@@ -33,14 +37,12 @@ export interface Kind {
 /** While no plan comes the scaler looks at what it reads every so many slots: about 5 s. */
 const SLOTS_PER_SILENT_LOOK = 7;
 
-export function startOurs(
-  setting: Setting,
-  { choice, network = true, nodeSpeeds = true, onEvent, onInputs, rewrite, seasons = true, silence }: Kind,
-): Brain {
+export function startOurs(setting: Setting, kind: Kind): Brain {
+  const { choice, network = true, nodeSpeeds = true, onEvent, rewrite, seasons = true, silence } = kind;
   const { actuators, plant, processDown, seed, truth, world } = setting;
   const application = {
     ...plant.application,
-    mode: "act",
+    mode: kind.mode ?? "act",
     resize: actuators === "replicas" ? "off" : "limits",
   } as const;
   const windowMs = plant.windowSeconds * 1e3;
@@ -63,7 +65,8 @@ export function startOurs(
     seasons,
     nodeSpeeds,
     arrivals,
-    onInputs,
+    onInputs: kind.onInputs,
+    ...(kind.shadow && { shadow: kind.shadow }),
   });
   const scaler = new ScalerAtWork(application, plant.startMs, onEvent);
   let level = "hold";

@@ -31,6 +31,8 @@ export interface PredictorOptions {
   readonly nodeSpeeds: boolean;
   /** What spans tell of requests between two windows. */
   readonly arrivals: CountedArrivals;
+  /** See `DecidingOptions`. */
+  readonly shadow?: DecidingOptions["shadow"];
   /** Told the inputs of every decision that is published; absent where nobody records them. */
   readonly onInputs?: ((inputs: PolicyInputs) => void) | undefined;
 }
@@ -73,6 +75,7 @@ export class PredictorAtWork {
       published: this.published,
       archive: { add: (_hash, inputs) => options.onInputs?.(inputs) },
       metrics: SILENT as DecidingOptions["metrics"],
+      ...(options.shadow && { shadow: options.shadow }),
       surgeSince: (window) => this.watch.since(window),
       clock,
       log,

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { KUBERNETES_DEFAULT_BEHAVIOR } from "@tradewind/local/actuator/behavior.ts";
+import { KUBERNETES_DEFAULT_BEHAVIOR } from "@tradewind/core/hpa/behavior.ts";
 import { createCpuMeter } from "@tradewind/local/actuator/cpu-meter.ts";
 import { measuredPods } from "@tradewind/local/actuator/rivals.ts";
-import { KUBERNETES_READINESS, proposeByUtilisation } from "@tradewind/local/actuator/resource-metric.ts";
+import { KUBERNETES_READINESS, proposeByUtilisation } from "@tradewind/core/hpa/resource-metric.ts";
 
 const NOW_MS = 1_700_000_000_000;
 const SAMPLE_SECONDS = 3;

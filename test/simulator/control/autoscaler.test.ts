@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { KUBERNETES_DEFAULT_BEHAVIOR } from "@tradewind/local/actuator/behavior.ts";
-import { proposeByUtilisation } from "@tradewind/local/actuator/resource-metric.ts";
+import { KUBERNETES_DEFAULT_BEHAVIOR } from "@tradewind/core/hpa/behavior.ts";
+import { proposeByUtilisation } from "@tradewind/core/hpa/resource-metric.ts";
 import { measuredPod } from "@tradewind/simulator/control/autoscaler.ts";
 import type { PodView } from "@tradewind/simulator/world.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { KUBERNETES_DEFAULT_BEHAVIOR } from "@tradewind/local/actuator/behavior.ts";
+import { KUBERNETES_DEFAULT_BEHAVIOR } from "@tradewind/core/hpa/behavior.ts";
 import { startControlPath } from "@tradewind/simulator/control/control-path.ts";
 import { Schedule } from "@tradewind/simulator/control/schedule.ts";
 import type { ExternalTrigger, ScaledObject, Trigger } from "@tradewind/simulator/control/triggers.ts";

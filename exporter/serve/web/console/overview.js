@@ -12,6 +12,7 @@ import { isOf, keyOf, of, verdictOf } from "./state.js";
 /** @import { Fleet, FleetRow } from "@tradewind/core/contract/fleet.ts" */
 /** @import { KeptCourse, KeptPoint } from "@tradewind/core/contract/measured.ts" */
 /** @import { Readiness } from "@tradewind/core/contract/ready.ts" */
+/** @import { ShadowWeek } from "@tradewind/core/contract/shadow.ts" */
 /** @import { Standing, ViewProps } from "./state.js" */
 /** @import { ServedRecommendation } from "@tradewind/core/contract/recommendation.ts" */
 
@@ -37,6 +38,7 @@ export function Overview({ known, standing }) {
     h(Banner, { key: "banner", standing, last: own[0] }),
     h(OverrideBanner, { key: "overrides", known, standing }),
     h(Tiles, { key: "tiles", standing, point, row, services }),
+    h(AgainstHpa, { key: "shadow", standing }),
     h(CourseCard, { key: "course", standing, version }),
     h(
       "div",
@@ -107,6 +109,38 @@ function Ready({ standing }) {
           h("span", { class: "small" }, text),
         ),
       ),
+    ),
+  );
+}
+
+/** What the HPA before would have come to in the last week. @param {{ standing: Standing | undefined }} props */
+function AgainstHpa({ standing }) {
+  const asked = useAsk(of("v1/shadow", standing), standing?.lastPlanAtMs);
+  const { currency = "", week: shadow } = /** @type {ShadowWeek | undefined} */ (asked.answer) ?? {};
+  if (shadow === undefined || shadow.requests === 0) return undefined;
+  const { cost, hpaCost, hpaRequestsOver, requests, requestsOver } = shadow;
+  const hours = Math.round(shadow.seconds / 360) / 10;
+  const slow = (/** @type {number} */ over) => percent(over / requests, 2);
+  return h(
+    Card,
+    {
+      title: `The last ${hours < 48 ? `${hours} h` : `${Math.round(hours / 24)} days`} against the HPA before`,
+    },
+    h(
+      "p",
+      null,
+      h("strong", null, `${money(cost)} ${currency}`.trim()),
+      ` instead of ${money(hpaCost.middle)} `,
+      h("span", { class: "soft" }, `(${money(hpaCost.low)} to ${money(hpaCost.high)})`),
+      "; ",
+      h("strong", null, `${slow(requestsOver)} slow`),
+      ` instead of ${slow(hpaRequestsOver.middle)} `,
+      h("span", { class: "soft" }, `(${slow(hpaRequestsOver.low)} to ${slow(hpaRequestsOver.high)})`),
+    ),
+    h(
+      "p",
+      { class: "soft small" },
+      "By the models on the same load; the ranges are by their measured error.",
     ),
   );
 }

@@ -116,7 +116,12 @@ describe("an application that only looks on", () => {
       { grows: 0 },
     ],
     ["has a service without a maximum", { bounded: new Set<string>() }, "maximum", { without: 1 }],
-    ["has no configuration that is known", { bounded: undefined }, "maximum", { without: 1 }],
+    [
+      "has no configuration that is known, and the maximum that services have by default",
+      { bounded: undefined, services: [{ ...SEARCH, maxReplicas: 100 }] },
+      "maximum",
+      { without: 1 },
+    ],
     ["has a service at its maximum", { services: [{ ...SEARCH, replicas: 10 }] }, "maximum", { full: 1 }],
   ])("is not ready where it %s", (_, facts, code, numbers) => {
     const said = readiness({ ...SAFE, ...facts });
@@ -125,7 +130,16 @@ describe("an application that only looks on", () => {
     expect(verdictText(said)).toMatch(/^not yet, because /);
   });
 
+  it("takes a maximum that plans carry for one of its own where the configuration is not known", () => {
+    expect(readiness({ ...SAFE, bounded: undefined }).isSafe).toBe(true);
+  });
+
   it.each<[string, Partial<ReadyFacts>, RegExp]>([
+    [
+      "it is not known whether services have a maximum",
+      { bounded: undefined, services: [{ ...SEARCH, maxReplicas: 100 }] },
+      /is not known: the scaler does not see the configuration/,
+    ],
     ["the predictor gives no errors", { accuracy: undefined }, /does not say how far its models are off/],
     ["no model was compared yet", { accuracy: [] }, /it comes by itself/],
   ])("says so where %s", (_, facts, words) => {

@@ -1,4 +1,6 @@
 import { Plan } from "@tradewind/core/contract/plan.ts";
+import { PeriodReport } from "@tradewind/core/contract/period-report.ts";
+import { ShadowWeek } from "@tradewind/core/contract/shadow.ts";
 import { WhatIfAnswer } from "@tradewind/core/contract/what-if.ts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { waitUntil } from "../../../wait-until.ts";
@@ -43,6 +45,23 @@ describe("asking a predictor whose live models decide what would be", () => {
       return true;
     }, 15_000);
   });
+
+  it("says of the last seven days the same in its answer, its metrics and its report", async () => {
+    await waitUntil(async () => {
+      const metrics = await (await shop.get("/metrics")).text();
+      const before = ShadowWeek.parse(await (await shop.get("/v1/shadow")).json()).week;
+      const toMs = Date.now() + 3_600_000;
+      const answer = await shop.get(`/v1/report?from=${toMs - 86_400_000}&to=${toMs}`);
+      if (before === undefined || !answer.ok) return false;
+      const report = PeriodReport.parse(await answer.json());
+      const after = ShadowWeek.parse(await (await shop.get("/v1/shadow")).json()).week;
+      const said = /^tradewind_predictor_week_cost\{[^}]*policy="hpa"[^}]*\} (\S+)$/mu.exec(metrics)?.[1];
+      // A window that was decided on between the questions is among some of the answers only.
+      if (after?.toMs !== before.toMs || Number(said) !== before.hpaCost.middle) return false;
+      expect(report.shadow).toEqual(before);
+      return true;
+    }, 15_000);
+  }, 20_000);
 
   it.each([
     ["a load of 0", { load: 0 }, 400, "bad-request"],

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { KUBERNETES_DEFAULT_BEHAVIOR } from "@tradewind/local/actuator/behavior.ts";
-import { proposeByUtilisation, proposeByValue } from "@tradewind/local/actuator/resource-metric.ts";
-import type { MeasuredPod } from "@tradewind/local/actuator/resource-metric.ts";
+import { KUBERNETES_DEFAULT_BEHAVIOR } from "@tradewind/core/hpa/behavior.ts";
+import { proposeByUtilisation, proposeByValue } from "@tradewind/core/hpa/resource-metric.ts";
+import type { MeasuredPod } from "@tradewind/core/hpa/resource-metric.ts";
 
 const NOW_MS = 3_600_000;
 /** A pod that has been ready for long: requests one core unless said. */

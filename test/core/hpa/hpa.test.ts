@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { KUBERNETES_DEFAULT_BEHAVIOR } from "@tradewind/local/actuator/behavior.ts";
-import type { Behavior } from "@tradewind/local/actuator/behavior.ts";
-import { EMPTY_MEMORY, proposeReplicas, remember, syncHpa } from "@tradewind/local/actuator/hpa.ts";
-import type { HpaMemory, HpaSpec } from "@tradewind/local/actuator/hpa.ts";
+import { KUBERNETES_DEFAULT_BEHAVIOR } from "@tradewind/core/hpa/behavior.ts";
+import type { Behavior } from "@tradewind/core/hpa/behavior.ts";
+import { EMPTY_MEMORY, proposeReplicas, remember, syncHpa } from "@tradewind/core/hpa/hpa.ts";
+import type { HpaMemory, HpaSpec } from "@tradewind/core/hpa/hpa.ts";
 
 const behaviorWith = (tolerance: number, change: Partial<Record<keyof Behavior, object>> = {}): Behavior => ({
   scaleUp: { ...KUBERNETES_DEFAULT_BEHAVIOR.scaleUp, tolerance, ...change.scaleUp },

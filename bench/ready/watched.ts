@@ -1,0 +1,140 @@
+import type { AuditEvent } from "@tradewind/core/contract/audit.ts";
+import type { Plan } from "@tradewind/core/contract/plan.ts";
+import type { KeptPoint } from "@tradewind/core/contract/measured.ts";
+import type { ReadyCheck } from "@tradewind/core/contract/ready.ts";
+import { serviceSpecs } from "@tradewind/core/contract/application.ts";
+import type { ServedRecommendation } from "@tradewind/core/contract/recommendation.ts";
+import type { WindowSet } from "@tradewind/core/contract/window.ts";
+import { budgetLeftOf } from "@tradewind/exporter/decide/course/points.ts";
+import { readiness } from "@tradewind/exporter/decide/course/ready.ts";
+import { judgedRequests } from "@tradewind/predictor/decide/facts/accounts.ts";
+import type { PolicyInputs } from "@tradewind/predictor/decide/inputs.ts";
+import { ProfileAccuracy } from "@tradewind/predictor/learn/profile-accuracy.ts";
+import { HPA_CPU } from "@tradewind/simulator/contenders/hpa.ts";
+import { startOurs } from "@tradewind/simulator/contenders/ours/ours.ts";
+import { run } from "@tradewind/simulator/contenders/run.ts";
+import type { Obstacle } from "@tradewind/simulator/contenders/run.ts";
+import { Registry } from "prom-client";
+
+/** One plant: what readiness said after the first part, and what act came to in the second. */
+export interface Watched {
+  readonly plant: string;
+  readonly seed: number;
+  readonly isSafe: boolean;
+  /** Checks that were not met. */
+  readonly open: readonly Pick<ReadyCheck, "code" | "text">[];
+  /** Share of the requests over their objective in the second part. */
+  readonly overWithAct: number;
+  readonly holds: boolean;
+}
+
+/** The HPA scales and Tradewind looks on in the first part; Tradewind acts in a run of its own, of which the second part counts. */
+export async function watched(obstacle: Obstacle, seed: number): Promise<Watched> {
+  const { plant } = obstacle;
+  const { application, seconds, startMs, warmUpSeconds } = plant;
+  const askedAtMs = startMs + 1e3 * (warmUpSeconds + (seconds - warmUpSeconds) / 2);
+  const points: KeptPoint[] = [];
+  const events: AuditEvent[] = [];
+  const newest: { inputs?: PolicyInputs; plan?: Plan } = {};
+  await run({
+    obstacle: { ...obstacle, plant: { ...plant, seconds: (askedAtMs - startMs) / 1e3 } },
+    contender: {
+      ...HPA_CPU,
+      start: (setting, parameters) => {
+        const ours = startOurs(setting, {
+          choice: "auto",
+          mode: "observe",
+          onInputs: (inputs) => void Object.assign(newest, { inputs }),
+          onEvent: (event) => events.push(event),
+          rewrite: (plan) => Object.assign(newest, { plan }).plan,
+        });
+        const hpa = HPA_CPU.start(setting, parameters);
+        return {
+          ...ours,
+          scaledObject: (service) => hpa.scaledObject(service),
+          onWindow: async (window) => {
+            points.push(pointOf(window.windowSet, application));
+            await ours.onWindow?.(window);
+          },
+        };
+      },
+    },
+    actuators: "replicas",
+    seed,
+  });
+  const { inputs, plan } = newest;
+  const { checks, isSafe } = readiness({
+    place: { namespace: application.namespace, application: application.name },
+    nowMs: askedAtMs,
+    head: plan === undefined ? {} : { mode: "observe", policy: plan.policy, ...unmappedOf(plan) },
+    services: servicesOf(plan, inputs?.windowSet, application),
+    budget: budgetLeftOf(points, {
+      nowMs: askedAtMs,
+      percentile: application.objective.percentile,
+      periodMs: 86_400_000,
+    }),
+    accuracy: accuracyOf(inputs, application.namespace),
+    isComplete: plan?.complete !== false,
+    missing: plan?.missing ?? [],
+    events,
+    bounded: new Set(application.services.map(({ name }) => name)),
+    neededSeconds: 300,
+  });
+  const overWithAct = await overAfter(obstacle, askedAtMs, seed);
+  return {
+    plant: plant.name,
+    seed,
+    isSafe,
+    open: checks.filter(({ isMet }) => !isMet).map(({ code, text }) => ({ code, text })),
+    overWithAct,
+    holds: overWithAct <= 1 - application.objective.percentile,
+  };
+}
+
+const unmappedOf = ({ unmapped }: Plan): { unmapped?: string[] } =>
+  unmapped === undefined || unmapped.length === 0 ? {} : { unmapped: unmapped.map(String) };
+
+function pointOf(set: WindowSet, application: Obstacle["plant"]["application"]): KeptPoint {
+  const { bad, good } = judgedRequests(set, application);
+  const requests = good + bad;
+  return {
+    atMs: set.endMs,
+    requestsPerSecond: (1e3 * requests) / (set.endMs - set.startMs),
+    overRatio: requests > 0 ? Math.min(1, bad / requests) : 0,
+  };
+}
+
+/** As a scaler lists what the plan recommends. */
+function servicesOf(
+  plan: Plan | undefined,
+  set: WindowSet | undefined,
+  application: Obstacle["plant"]["application"],
+): ServedRecommendation[] {
+  const readyOf = new Map(set?.windows.map(({ replicasReady, service }) => [service, replicasReady]));
+  const specOf = serviceSpecs(application);
+  return (plan?.wishes ?? []).map(({ allocation, service }) => {
+    const replicasReady = readyOf.get(service);
+    const { maxReplicas } = specOf(service);
+    return { service, replicas: allocation.replicas, maxReplicas, replicasReady } as ServedRecommendation;
+  });
+}
+
+function accuracyOf(
+  inputs: PolicyInputs | undefined,
+  namespace: string,
+): ReturnType<ProfileAccuracy["list"]> {
+  const accuracy = new ProfileAccuracy(new Registry(), namespace);
+  accuracy.adopt(inputs?.state.cost?.services ?? []);
+  return accuracy.list();
+}
+
+async function overAfter(obstacle: Obstacle, fromMs: number, seed: number): Promise<number> {
+  const { plant } = obstacle;
+  const result = await run({
+    obstacle: { ...obstacle, plant: { ...plant, warmUpSeconds: (fromMs - plant.startMs) / 1e3 } },
+    contender: { ...HPA_CPU, start: (setting) => startOurs(setting, { choice: "auto" }) },
+    actuators: "replicas",
+    seed,
+  });
+  return result.requestsOver;
+}
