@@ -107,7 +107,7 @@ describe("explaining", () => {
       const whole = decided(at, 0.05);
       const [{ ownLatency: _, responseLatency: __, ...window }] = whole.windowSet.windows as [Window];
       const { measuredLatencySeconds: ___, ...plan } = whole.outcome.plan;
-      const container = { pod: "web-1", container: "web", node: "a", cpuLimitCores: 1, cpuUsageCores: cores };
+      const container = { id: "web-1", node: "a", cpuLimitCores: 1, cpuUsageCores: cores };
       const windows = [{ ...window, requestsPerSecond, containers: [container] }];
       return { ...whole, windowSet: { ...whole.windowSet, windows }, outcome: { plan } };
     }
