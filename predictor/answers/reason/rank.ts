@@ -215,7 +215,7 @@ function score(one: Judged, { harm, ignored, mostZ, total }: Scale): Omit<Suspec
   const slower = isNetwork ? excess.transitCallers * partOfFull(excess.transitZ) : 0;
   const strength = Math.max(sign?.strength ?? 0, slower);
   // Of several that are far beyond all that is usual, the farthest.
-  const far = slower >= strength ? 1 : Math.log1p(resourceZ(readings)) / Math.log1p(mostZ);
+  const far = slower >= strength || mostZ === 0 ? 1 : Math.log1p(resourceZ(readings)) / Math.log1p(mostZ);
   const { z: lateness = 0 } = readings.get("selfTimeP95") ?? readings.get("responseP95") ?? {};
   const value =
     (share * (WITHOUT_SIGN + (1 - WITHOUT_SIGN) * strength) +

@@ -91,16 +91,14 @@ function edgesOf({ calls, leastPast }: Incident, readings: ReadonlyMap<string, R
     const group = alike.get(`${edge.caller}\n${edge.slower}`) ?? [];
     if (group.length < 2) return edge;
     const caller = readings.get(edge.caller);
-    const made = ({ callee, shown, told }: Edge): number =>
-      (told ?? Math.min(1, perRequest(readings.get(callee), caller))) * shown;
+    const made = (each: Edge): number => callsOf(each, readings.get(each.callee), caller) * each.shown;
     const { baseline, value = 0 } = caller?.get("responseP95") ?? {};
-    const grown = value - (baseline ?? value);
-    const fit = (each: Edge): number => {
-      const least = Math.max(grown, LEAST_GROWTH * made(each));
-      return Math.min(made(each), least) / Math.max(made(each), least);
-    };
+    const least = LEAST_GROWTH * Math.max(...group.map((each) => made(each)));
+    const grown = baseline === undefined ? made(edge) : Math.max(value - baseline, least);
+    const fit = (each: Edge): number =>
+      baseline === undefined ? 1 : Math.min(made(each), grown) / Math.max(made(each), grown);
     const all = group.reduce((sum, each) => sum + fit(each), 0);
-    return { ...edge, shown: (edge.shown * Math.max(grown, 0) * fit(edge)) / (made(edge) * all) };
+    return made(edge) > 0 ? { ...edge, shown: (edge.shown * grown * fit(edge)) / (made(edge) * all) } : edge;
   });
 }
 
@@ -169,8 +167,10 @@ const callsOf = ({ told }: Edge, callee: Readings | undefined, caller: Readings 
   told ?? Math.min(1, perRequest(callee, caller));
 
 /** Share of the calls to a service that an edge makes. */
-const partOf = (edge: Edge, callee: Readings, caller: Readings | undefined): number =>
-  Math.min(1, callsOf(edge, callee, caller) / perRequest(callee, caller));
+function partOf(edge: Edge, callee: Readings, caller: Readings | undefined): number {
+  const all = perRequest(callee, caller);
+  return all > 0 ? Math.min(1, callsOf(edge, callee, caller) / all) : 1;
+}
 
 /** As spans have it, which is free of callees; else the response time less what its callees and the calls to them grew by. */
 function ownSeconds({ growth, own, readings }: Place, callees: readonly Edge[]): number {

@@ -56,6 +56,12 @@ describe("a signal against its past", () => {
     expect(read({ ...young, now: [0.9] }, 40)).toMatchObject({ bin: "high" });
   });
 
+  it("speaks for a service by its absolute band where nothing else is known", () => {
+    const young = { signal: "throttledRatio" as const, normal: [], now: [0.6] };
+    const { suspects } = rank(incident([service("web"), service("cart", young)]));
+    expect(suspects).toMatchObject([{ service: "cart", type: "C", confidence: 1 }]);
+  });
+
   it("is absent without a value now", () => {
     expect(read({ ...series("errorRatio", 0), now: [] }, 40)).toBeUndefined();
   });
@@ -189,6 +195,12 @@ describe("requests that reach a service late", () => {
     };
     expect(first(0.2)).toBe("cart N");
     expect(first(0.6)).toBe("ads N");
+    const never = [
+      { ...late, perRequest: 0 },
+      { ...late, callee: "ads", perRequest: 0 },
+    ];
+    const { suspects } = rank(incident([service("web", ...slowWeb), cart(), ads], never));
+    expect(suspects.every(({ score }) => Number.isFinite(score))).toBe(true);
   });
 
   it("say nothing of the network where the caller waits for CPU", () => {
