@@ -98,7 +98,9 @@ function edgesOf({ calls, leastPast }: Incident, readings: ReadonlyMap<string, R
     const fit = (each: Edge): number =>
       baseline === undefined ? 1 : Math.min(made(each), grown) / Math.max(made(each), grown);
     const all = group.reduce((sum, each) => sum + fit(each), 0);
-    return made(edge) > 0 ? { ...edge, shown: (edge.shown * grown * fit(edge)) / (made(edge) * all) } : edge;
+    const { callee, caller: from, slower, told, z } = edge;
+    const shown = made(edge) > 0 ? (edge.shown * grown * fit(edge)) / (made(edge) * all) : edge.shown;
+    return { caller: from, callee, told, slower, z, shown };
   });
 }
 

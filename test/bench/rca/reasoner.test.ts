@@ -32,10 +32,12 @@ afterEach(async () => {
 /** An OpenAI-compatible server that gives one answer to everything. */
 async function server(answer: string) {
   const asked: { messages: { content: string }[] }[] = [];
-  const http = createServer(async (request, response) => {
-    asked.push(JSON.parse(await text(request)) as (typeof asked)[number]);
-    response.setHeader("content-type", "application/json");
-    response.end(JSON.stringify({ choices: [{ message: { content: answer } }] }));
+  const http = createServer((request, response) => {
+    void text(request).then((body) => {
+      asked.push(JSON.parse(body) as (typeof asked)[number]);
+      response.setHeader("content-type", "application/json");
+      response.end(JSON.stringify({ choices: [{ message: { content: answer } }] }));
+    });
   });
   await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
   servers.push(async () => new Promise((resolve) => http.close(() => resolve())));

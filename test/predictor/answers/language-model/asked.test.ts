@@ -37,11 +37,13 @@ describe("a predictor with a language model", () => {
   let model: Server;
   let shop: Shop;
   beforeAll(async () => {
-    model = createServer(async (request, response) => {
-      const { messages } = JSON.parse(await text(request)) as { messages: { content: string }[] };
-      const content = answered(messages[1]?.content ?? "");
-      response.setHeader("content-type", "application/json");
-      response.end(JSON.stringify({ choices: [{ message: { content } }] }));
+    model = createServer((request, response) => {
+      void text(request).then((body) => {
+        const { messages } = JSON.parse(body) as { messages: { content: string }[] };
+        const content = answered(messages[1]?.content ?? "");
+        response.setHeader("content-type", "application/json");
+        response.end(JSON.stringify({ choices: [{ message: { content } }] }));
+      });
     });
     await new Promise<void>((resolve) => model.listen(0, "127.0.0.1", resolve));
     const reasonerUrl = `http://127.0.0.1:${(model.address() as AddressInfo).port}/v1`;
