@@ -1,4 +1,5 @@
 import { createServer } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import type { Incident } from "@tradewind/predictor/answers/reason/incident.ts";
@@ -32,13 +33,12 @@ afterEach(async () => {
 /** An OpenAI-compatible server that gives one answer to everything. */
 async function server(answer: string) {
   const asked: { messages: { content: string }[] }[] = [];
-  const http = createServer((request, response) => {
-    void text(request).then((body) => {
-      asked.push(JSON.parse(body) as (typeof asked)[number]);
-      response.setHeader("content-type", "application/json");
-      response.end(JSON.stringify({ choices: [{ message: { content: answer } }] }));
-    });
-  });
+  const reply = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    asked.push(JSON.parse(await text(request)) as (typeof asked)[number]);
+    response.setHeader("content-type", "application/json");
+    response.end(JSON.stringify({ choices: [{ message: { content: answer } }] }));
+  };
+  const http = createServer((request, response) => void reply(request, response));
   await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
   servers.push(async () => new Promise((resolve) => http.close(() => resolve())));
   const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}/v1`;

@@ -1,5 +1,5 @@
 import { createServer } from "node:http";
-import type { Server } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { Explanation } from "@tradewind/core/contract/explanation.ts";
@@ -33,18 +33,18 @@ function answered(user: string): string {
   ].join("");
 }
 
+async function reply(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { messages } = JSON.parse(await text(request)) as { messages: { content: string }[] };
+  const content = answered(messages[1]?.content ?? "");
+  response.setHeader("content-type", "application/json");
+  response.end(JSON.stringify({ choices: [{ message: { content } }] }));
+}
+
 describe("a predictor with a language model", () => {
   let model: Server;
   let shop: Shop;
   beforeAll(async () => {
-    model = createServer((request, response) => {
-      void text(request).then((body) => {
-        const { messages } = JSON.parse(body) as { messages: { content: string }[] };
-        const content = answered(messages[1]?.content ?? "");
-        response.setHeader("content-type", "application/json");
-        response.end(JSON.stringify({ choices: [{ message: { content } }] }));
-      });
-    });
+    model = createServer((request, response) => void reply(request, response));
     await new Promise<void>((resolve) => model.listen(0, "127.0.0.1", resolve));
     const reasonerUrl = `http://127.0.0.1:${(model.address() as AddressInfo).port}/v1`;
     shop = await Shop.open({ reasonerUrl });
