@@ -12,9 +12,10 @@ import { petshop } from "./petshop.ts";
 import { rcaeval } from "./rcaeval.ts";
 import { RIVALS } from "./rivals.ts";
 import type { Rival } from "./rivals.ts";
+import { builtIn, consulted } from "./reasoner.ts";
 
-const builtIn: Rival = (incident) => rank(incident).suspects.map(({ service }) => service);
-const METHODS: Readonly<Record<string, Rival>> = { "built-in": builtIn, ...RIVALS };
+type Methods = Readonly<Record<string, Rival>>;
+const METHODS: Methods = { "built-in": builtIn, ...RIVALS };
 
 const REPEATS = 20;
 const SIZES = [50, 500, 2_500] as const;
@@ -70,12 +71,17 @@ function judged(
   };
 }
 
-function setOf(name: string, cases: readonly RecordedCase[], repeats: number): Record<string, unknown> {
+function setOf(
+  name: string,
+  cases: readonly RecordedCase[],
+  repeats: number,
+  methods: Methods = METHODS,
+): Record<string, unknown> {
   const kinds = [...new Set(cases.map(({ kind }) => kind))].sort();
   return {
     name,
     cases: cases.length,
-    methods: Object.entries(METHODS).map(([method, rival]) => judged(method, rival, cases, repeats)),
+    methods: Object.entries(methods).map(([method, rival]) => judged(method, rival, cases, repeats)),
     builtInByKind: kinds.map((kind) => {
       const ones = cases.filter((each) => each.kind === kind);
       const places = ones.map((each) => placeOf(builtIn, each));
@@ -114,6 +120,27 @@ function parts(sets: readonly RecordedSet[]): (readonly [string, readonly Record
   });
 }
 
+/** What a language model says of all incidents; undefined where none is named. */
+async function askedOf(
+  sets: readonly RecordedSet[],
+  values: BenchmarkOptions["values"],
+  progress: BenchmarkOptions["progress"],
+): Promise<Awaited<ReturnType<typeof consulted>> | undefined> {
+  const text = (name: string): string | undefined => {
+    const value = values[name];
+    return typeof value === "string" ? value : undefined;
+  };
+  const [url, model] = [text("reasoner-url"), text("reasoner-model")];
+  if (url === undefined && model === undefined) return undefined;
+  if (url === undefined || model === undefined)
+    throw new Error(
+      "--reasoner-url and --reasoner-model go together: an OpenAI-compatible server and a model of it",
+    );
+  const timeoutSeconds = Number(text("reasoner-timeout"));
+  const cases = sets.flatMap((set) => set.cases);
+  return consulted(cases, { url, model, timeoutSeconds, keyFile: text("reasoner-key-file") }, progress);
+}
+
 async function run({ progress, quick, seed, values }: BenchmarkOptions): Promise<Record<string, unknown>> {
   if (values["local"] === true) return runLocal({ progress, quick, seed, values });
   progress("rca: reading the recordings");
@@ -121,10 +148,12 @@ async function run({ progress, quick, seed, values }: BenchmarkOptions): Promise
   const repeats = quick ? 2 : REPEATS;
   const rng = seededRng(seed);
   const calm = sets.filter(({ calm }) => calm.length > 0);
+  const asked = await askedOf(sets, values, progress);
   return {
+    ...(asked && { reasoner: asked.figures }),
     sets: parts(sets).map(([name, cases]) => {
       progress(`rca: ${name}`);
-      return setOf(name, cases, repeats);
+      return setOf(name, cases, repeats, { ...METHODS, ...asked?.methods });
     }),
     calm: [
       ...calm.map(({ calm, name }) => calmOf(name, calm)),
@@ -182,6 +211,12 @@ export const benchmark: Benchmark = {
     local: { type: "boolean", default: false },
     /** Faults into each application. */
     cases: { type: "string", default: "32" },
+    /** A language model that is asked about the recordings, too. */
+    "reasoner-url": { type: "string" },
+    "reasoner-model": { type: "string" },
+    "reasoner-key-file": { type: "string" },
+    /** Seconds that an answer may take. */
+    "reasoner-timeout": { type: "string", default: "120" },
   },
   run,
 };

@@ -51,8 +51,22 @@ function podRows(): Map<string, Row[]> {
 interface Recording {
   readonly pods: ReadonlyMap<string, readonly Row[]>;
   readonly front: readonly { readonly seconds: number; readonly failed: number }[];
-  readonly edges: readonly (readonly [string, string])[];
+  readonly edges: readonly Edge[];
 }
+
+interface Edge {
+  readonly caller: string;
+  readonly callee: string;
+  /** Mean calls for each request of the caller. */
+  readonly perRequest: number;
+  /** Of all calls of the caller. */
+  readonly share: number;
+}
+
+/** The recorded traces of the minute before the first fault: who calls whom how often. */
+const CALM_TRACES = "03_53_trace.csv.gz";
+/** The one latency that a caller has of its calls, a p95, does not see a callee with a smaller share of them. */
+const LEAST_SHARE = 0.05;
 
 function recording(): Recording {
   const pods = podRows();
@@ -60,16 +74,34 @@ function recording(): Recording {
     seconds: numberIn(cells, "TimeStamp"),
     failed: 1 - numberIn(cells, "SuccessRate(%)") / 100,
   }));
-  const [, ...lines] = readFileSync(join(dataDirectory(), ...FOLDER, "dependency.csv"), "utf8")
-    .trim()
-    .split(/\r?\n/);
-  const edges = lines
-    .map((line): [string, string] => {
-      const [caller = "", callee = ""] = line.split(",");
-      return [caller, callee];
-    })
-    .filter(([caller, callee]) => pods.has(caller) && pods.has(callee));
-  return { pods, front, edges };
+  return { pods, front, edges: edgesOf(readCsv(...FOLDER, "traces", CALM_TRACES)) };
+}
+
+const serviceOf = (pod: string): string => pod.split("-").slice(0, -2).join("-");
+
+/** Spans whose parent is one of another service are requests; so are those without a parent. */
+function edgesOf(spans: readonly Readonly<Record<string, string>>[]): Edge[] {
+  const podOf = new Map(spans.map(({ PodName = "", SpanID = "" }) => [SpanID, serviceOf(PodName)]));
+  const requests = new Map<string, number>();
+  const calls = new Map<string, Map<string, number>>();
+  for (const { ParentID = "", SpanID = "" } of spans) {
+    const [caller, callee = ""] = [podOf.get(ParentID), podOf.get(SpanID)];
+    if (caller === callee) continue;
+    requests.set(callee, (requests.get(callee) ?? 0) + 1);
+    if (caller === undefined) continue;
+    const made = calls.get(caller) ?? new Map<string, number>();
+    calls.set(caller, made);
+    made.set(callee, (made.get(callee) ?? 0) + 1);
+  }
+  return [...calls].flatMap(([caller, made]) => {
+    const all = [...made.values()].reduce((sum, count) => sum + count, 0);
+    return [...made].map(([callee, count]): Edge => ({
+      caller,
+      callee,
+      perRequest: count / (requests.get(caller) ?? count),
+      share: count / all,
+    }));
+  });
 }
 
 type During = (seconds: number) => boolean;
@@ -99,23 +131,28 @@ const near = (rows: readonly Row[], seconds: number): Row | undefined =>
   rows.find((row) => Math.abs(row.seconds - seconds) < 31);
 
 function callsOf({ edges, pods }: Recording, cut: Cut): Call[] {
-  return edges.map(([caller, callee]): Call => {
+  return edges.map(({ callee, caller, perRequest, share }): Call => {
+    if (share < LEAST_SHARE) return { caller, callee, perRequest };
     const rows = pods.get(caller) ?? [];
-    const callees = edges.filter(([from]) => from === caller).map(([, to]) => pods.get(to) ?? []);
+    const callees = edges
+      .filter((each) => each.caller === caller && each.share >= LEAST_SHARE)
+      .map((each) => pods.get(each.callee) ?? []);
     // One latency stands for the calls to all callees: less the slowest of them it is what the network takes at least.
     const transit = seriesOf(rows, "transitTime", cut, ({ seconds, values }) => {
       const served = callees.map((each) => near(each, seconds)?.values["srv_p95_s"] ?? 0);
       return Math.max(0, (values["cli_p95_s"] ?? Number.NaN) - Math.max(0, ...known(served)));
     });
-    return { caller, callee, transit };
+    return { caller, callee, perRequest, transit };
   });
 }
 
 /** Calls that a service makes for each of its requests, to callees that nobody else calls. */
 function callsPerRequest({ edges, pods }: Recording, service: string, cut: Cut): Series[] {
   const callees = edges
-    .filter(([caller, callee]) => caller === service && edges.filter(([, to]) => to === callee).length === 1)
-    .map(([, callee]) => pods.get(callee) ?? []);
+    .filter(
+      (each) => each.caller === service && edges.filter(({ callee }) => callee === each.callee).length === 1,
+    )
+    .map(({ callee }) => pods.get(callee) ?? []);
   if (callees.length === 0) return [];
   const of = ({ seconds, values }: Row): number =>
     callees.reduce((sum, rows) => sum + (near(rows, seconds)?.values["ops"] ?? Number.NaN), 0) /
@@ -174,7 +211,7 @@ export function nezha(): RecordedSet {
     return {
       id: `${fault.inject_type} ${at}`,
       incident: incidentOf(recorded, at),
-      rootCause: fault.inject_pod.split("-").slice(0, -2).join("-"),
+      rootCause: serviceOf(fault.inject_pod),
       kind: fault.inject_type,
       part: at < TUNING_UNTIL ? "tuning" : "report",
     };

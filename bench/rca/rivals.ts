@@ -1,6 +1,6 @@
 import { mean, median, quantile } from "@tradewind/core/values/statistics.ts";
 import type { Incident } from "@tradewind/predictor/answers/reason/incident.ts";
-import type { Series } from "@tradewind/predictor/answers/reason/signals.ts";
+import type { Series, SignalName } from "@tradewind/predictor/answers/reason/signals.ts";
 
 /** Names of services, most suspicious first. */
 export type Rival = (incident: Incident) => string[];
@@ -27,6 +27,14 @@ const baro = (series: Series): number => {
   const scaled = robust(series);
   return Array.from(series.now).reduce((most, value) => Math.max(most, scaled(value)), 0);
 };
+
+const SIZES: ReadonlySet<SignalName> = new Set(["cpuUtilisation", "cpuCores", "memoryRatio", "memoryBytes"]);
+/** Rise of the median of CPU or memory over the interquartile range. */
+function riseRule(series: Series): number {
+  const { normal, now, signal } = series;
+  const isMore = SIZES.has(signal) && median(Array.from(now)) > median(Array.from(normal));
+  return isMore ? medianRule(series) : 0;
+}
 
 /** The largest score of a service's signals, those of the calls to it among them. */
 function scores({ calls, candidates }: Incident, of: (series: Series) => number): Map<string, number> {
@@ -69,6 +77,7 @@ function randomWalk(incident: Incident): string[] {
 /** Rules that people have without this project, on the same incidents. */
 export const RIVALS: Readonly<Record<string, Rival>> = {
   "median-iqr": (incident) => ranked(scores(incident, medianRule)),
+  "cpu-or-memory-rise": (incident) => ranked(scores(incident, riseRule)),
   "max-z": (incident) => ranked(scores(incident, maxZ)),
   "random-walk": randomWalk,
   "baro-like": (incident) => ranked(scores(incident, baro)),

@@ -1,12 +1,12 @@
 import { z } from "zod";
-import { Count, EpochMs, NonNegative, ObjectName, Ratio } from "./quantity.ts";
+import { Count, EpochMs, NonNegative, ObjectName, orAbsent, Ratio } from "./quantity.ts";
 
 export const FORECAST_SCHEMA = "tradewind.dev/forecast/v1";
 
 /** Mean load of one step, some time ahead; requests per second of the whole application. */
 export const ForecastPoint = z.strictObject({
   aheadSeconds: z.number().positive(),
-  /** Shares of the methods that are mixed, 1 in all: the last load, means of 3, 12 and 48 steps, the seasons before, a regression. */
+  /** Shares of the methods that are mixed, 1 in all: the last load, means of 3, 12 and 48 steps, the seasons before, a regression, lag trees. */
   weights: z.strictObject({
     naive: Ratio,
     short: Ratio,
@@ -14,6 +14,8 @@ export const ForecastPoint = z.strictObject({
     long: Ratio,
     season: Ratio,
     regression: Ratio,
+    /** Absent in what earlier releases wrote. */
+    trees: orAbsent(Ratio),
   }),
   /** Quantiles 0.1, 0.5 and 0.9. */
   low: NonNegative,

@@ -36,6 +36,8 @@ export const ContainerWindow = z.strictObject({
   memoryRequestBytes: NonNegative.optional(),
   memoryLimitBytes: z.number().positive().optional(),
   memoryWorkingSetBytes: NonNegative.optional(),
+  /** Bytes per second that it read from disks and wrote to them. */
+  diskBytesPerSecond: NonNegative.optional(),
   /**
    * Kills for lack of memory that were noticed in the window; 0 says that there were none. A kill that made the pod unready
    * is noticed in the window in which it is ready again.

@@ -71,6 +71,15 @@ export function whyNot(anomaly: Anomaly, machine: MachineFacts): string | undefi
   return undefined;
 }
 
+/** Highest intensities that a machine can bear, to a tenth; 0 where it bears none. */
+export function bearable(machine: MachineFacts): Readonly<Record<AnomalyResource, number>> {
+  const most = (resource: AnomalyResource): number =>
+    [0.8, 0.7, 0.6, 0.5, 0.4, 0.3].find(
+      (intensity) => whyNot(anomalyOf(resource, intensity, machine), machine) === undefined,
+    ) ?? 0;
+  return { cpu: most("cpu"), memory: most("memory"), bandwidth: most("bandwidth"), network: most("network") };
+}
+
 /**
  * An anomaly that this machine can bear.
  * @param intensity 0.3 to 0.8

@@ -8,6 +8,7 @@ import type {
   SizeBounds,
   Topology,
 } from "../application/topology.ts";
+import type { AnomalyResource } from "../interference/anomaly.ts";
 import { demandPerRequest } from "./demand.ts";
 
 export interface ServiceSetting {
@@ -23,7 +24,7 @@ export interface Configuration {
   /** Offered to the application. */
   readonly requestsPerSecond: number;
   /** Absent: nothing disturbs. */
-  readonly disturbance?: { readonly resource: "cpu" | "bandwidth"; readonly intensity: number };
+  readonly disturbance?: { readonly resource: AnomalyResource; readonly intensity: number };
   readonly services: readonly ServiceSetting[];
 }
 
@@ -48,7 +49,13 @@ const CALM = { from: 0.15, to: 0.75 } as const;
 const BOTTLENECK = { from: 0.3, to: 1.25 } as const;
 const MEMORY = { from: 160 * 2 ** 20, to: 384 * 2 ** 20 } as const;
 const UNDISTURBED_SHARE = 0.4;
-const BANDWIDTH_SHARE = 0.2;
+/** Of all configurations, what disturbs them; the rest is undisturbed. */
+const DISTURBED_SHARES = [
+  ["cpu", 0.3],
+  ["bandwidth", 0.1],
+  ["memory", 0.1],
+  ["network", 0.1],
+] as const;
 const LEVELS = [0.3, 0.5, 0.7] as const;
 
 interface Range {
@@ -73,17 +80,20 @@ function stepped(value: number, step: number, from: number, to: number): number 
   return Number(Math.min(to, Math.max(from, rounded)).toFixed(6));
 }
 
+type Bearable = Readonly<Record<AnomalyResource, number>>;
+
 /** Interference at a point of its coordinate, as far as the machine bears it. */
-function disturbanceAt(point: number, mostCpuIntensity: number): Configuration["disturbance"] {
-  const levels = LEVELS.filter((level) => level <= mostCpuIntensity);
-  if (point < UNDISTURBED_SHARE || levels.length === 0) return undefined;
-  const within = (from: number, to: number): number => {
-    const place = Math.floor(((point - from) / (to - from)) * levels.length);
-    return levels[Math.min(levels.length - 1, place)] ?? 0;
-  };
-  return point < 1 - BANDWIDTH_SHARE
-    ? { resource: "cpu", intensity: within(UNDISTURBED_SHARE, 1 - BANDWIDTH_SHARE) }
-    : { resource: "bandwidth", intensity: within(1 - BANDWIDTH_SHARE, 1) };
+function disturbanceAt(point: number, most: Bearable): Configuration["disturbance"] {
+  let from = UNDISTURBED_SHARE;
+  for (const [resource, share] of DISTURBED_SHARES) {
+    const place = (point - from) / share;
+    from += share;
+    if (place < 0 || place >= 1) continue;
+    const levels = LEVELS.filter((level) => level <= most[resource]);
+    const intensity = levels[Math.floor(place * levels.length)];
+    return intensity === undefined ? undefined : { resource, intensity };
+  }
+  return undefined;
 }
 
 /** Limits that bring the replicas to a utilisation, in the steps and bounds of the service. */
@@ -110,7 +120,7 @@ interface ServiceStrata {
   readonly memory: readonly number[];
 }
 
-function designBlock(topology: Topology, rng: Rng, mostCpuIntensity: number): Configuration[] {
+function designBlock(topology: Topology, rng: Rng, most: Bearable): Configuration[] {
   const demand = demandPerRequest(topology, SWEEP_FLOWS);
   const load = strata(BLOCK, rng);
   const disturbance = strata(BLOCK, rng);
@@ -135,7 +145,7 @@ function designBlock(topology: Topology, rng: Rng, mostCpuIntensity: number): Co
         coresOf(each) / ((counts[place] ?? 1) * BOTTLENECK.to) >= each.definition.sizeBounds.min.cpuCores,
     );
     const narrow = narrowable[Math.floor((bottleneck[index] ?? 0) * narrowable.length)];
-    const disturbed = disturbanceAt(disturbance[index] ?? 0, mostCpuIntensity);
+    const disturbed = disturbanceAt(disturbance[index] ?? 0, most);
     const settings = services.map((each, place): ServiceSetting => {
       const { definition, utilisation, memory } = each;
       const replicas = counts[place] ?? 1;
@@ -156,18 +166,18 @@ function designBlock(topology: Topology, rng: Rng, mostCpuIntensity: number): Co
  * The configurations of a sweep: load × CPU and memory limit × replicas × interference, in blocks of Latin hypercubes, so
  * that a longer sweep with the same seed begins with the shorter one. CPU limits follow from a target utilisation; one
  * service at a time is the bottleneck and taken past saturation.
- * @param mostCpuIntensity share of all cores that interference may take on this machine; under 0.3 for none
+ * @param most of each resource that interference may take on this machine, as intensities; under 0.3 for none
  */
 export function designSweep(
   topology: Topology,
   count: number,
   seed: number,
-  mostCpuIntensity: number,
+  most: Bearable,
 ): readonly Configuration[] {
   const configurations: Configuration[] = [];
   for (let block = 0; configurations.length < count; block += 1) {
     const rng = seededRng(Math.imul(seed + 1, 0x9e3779b1) + block);
-    configurations.push(...designBlock(topology, rng, mostCpuIntensity));
+    configurations.push(...designBlock(topology, rng, most));
   }
   return configurations.slice(0, count);
 }

@@ -4,7 +4,7 @@ import { seededRng } from "@tradewind/core/values/rng.ts";
 import { createHttpClient } from "../application/call.ts";
 import type { HttpClient } from "../application/call.ts";
 import { HOTEL } from "../application/hotel.ts";
-import { planAnomaly } from "../interference/anomaly.ts";
+import { bearable, planAnomaly } from "../interference/anomaly.ts";
 import { startNoise } from "../interference/interference.ts";
 import type { Interference } from "../interference/interference.ts";
 import { measureCopyRate, readMachine } from "../interference/machine.ts";
@@ -139,10 +139,6 @@ async function measureAll(
   }
 }
 
-function mostCpuIntensity(): number {
-  return 1 - 0.5 / readMachine().cpuCores;
-}
-
 function sayCoverage(file: SweepFile, progress: Progress): void {
   for (const line of describeCoverage(coverageOf(file.rows, HOTEL), HOTEL.services.length))
     progress.say(line);
@@ -158,7 +154,7 @@ export async function runSweep(
   signal: AbortSignal,
 ): Promise<void> {
   const file = await openSweepFile(options.out, options.resume);
-  const design = designSweep(HOTEL, options.configurations, options.seed, mostCpuIntensity());
+  const design = designSweep(HOTEL, options.configurations, options.seed, bearable(readMachine()));
   const todo = design.filter(({ id }) => !file.isFinished(id));
   if (todo.length < design.length)
     progress.say(`${design.length - todo.length} of ${design.length} configurations are finished already`);

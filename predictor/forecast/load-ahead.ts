@@ -1,13 +1,15 @@
 import { expectedAt } from "./expected-load.ts";
+import { lagsOf, LagTrees } from "./lag-trees.ts";
 import { Mixture } from "./mixture.ts";
 import { Recent } from "./recent.ts";
 import { Regression } from "./regression.ts";
 
 /**
  * `naive` repeats the last load, `short`, `mean` and `long` the mean of the last 3, 12 and 48 steps (`long` is `mean` until there are so
- * many), `season` the seasons before, and `regression` weighs them and the trend by least squares.
+ * many), `season` the seasons before, `regression` weighs them and the trend by least squares, and `trees` ask for loads of the past and
+ * of the season before, once there is enough to learn from.
  */
-export const AHEAD_METHODS = ["naive", "short", "mean", "long", "season", "regression"] as const;
+export const AHEAD_METHODS = ["naive", "short", "mean", "long", "season", "regression", "trees"] as const;
 export type AheadMethod = (typeof AHEAD_METHODS)[number];
 
 const SHORT_STEPS = 3;
@@ -49,9 +51,18 @@ export interface AheadErrors {
   readonly bias: number;
 }
 
+/** Small, as they are fitted in the predictor's own thread: some 5 ms. */
+const TREES = { trees: 40, depth: 3, rate: 0.15 } as const;
+/** Origins that trees are first fitted to, and so many times as many from which they are fitted again. */
+const LEAST_FITTED = 96;
+const FIT_AGAIN = 1.25;
+/** Origins after which they are fitted again at the latest. */
+const MOST_UNFITTED = 144;
+
 interface Origin {
   readonly forecasts: Record<AheadMethod, number>;
   readonly inputs: readonly number[];
+  readonly lags: readonly number[];
   readonly base: number;
   readonly scale: number;
 }
@@ -71,6 +82,12 @@ export class Ahead {
   private readonly loads: number[] = [];
   private readonly made: { readonly origin: Origin; readonly served: LoadAhead }[] = [];
   private readonly regression = new Regression(INPUTS);
+  private readonly trees = new LagTrees(TREES);
+  private readonly examples: { readonly lags: (readonly number[])[]; readonly changes: number[] } = {
+    lags: [],
+    changes: [],
+  };
+  private fitted = 0;
   private readonly mixture = new Mixture(AHEAD_METHODS.length);
   private readonly spread = new Recent(SPREAD_OVER);
   private readonly tally = {
@@ -126,7 +143,8 @@ export class Ahead {
     const error = load - middle;
     const { scale } = origin;
     this.spread.add(error / scale);
-    const scaled = asList(origin.forecasts).map((each) => each / scale);
+    // One that said nothing neither gains nor loses.
+    const scaled = asList(origin.forecasts).map((each) => (Number.isNaN(each) ? middle : each) / scale);
     this.mixture.learn(scaled, middle / scale, load / scale);
     absolute.add(Math.abs(error));
     signed.add(error);
@@ -134,8 +152,19 @@ export class Ahead {
     rival.add(Math.abs(load - (this.loads.at(-1 - (this.season ?? 1)) ?? load)));
     loss.add((pinball(load - low, LOW) + pinball(error, 0.5) + pinball(load - high, HIGH)) / 3);
     within.add(load >= low && load <= high ? 1 : 0);
-    const change = (load - origin.base) / scale;
-    this.regression.learn(origin.inputs, Math.max(-MOST_CHANGE, Math.min(MOST_CHANGE, change)));
+    const change = Math.max(-MOST_CHANGE, Math.min(MOST_CHANGE, (load - origin.base) / scale));
+    this.regression.learn(origin.inputs, change);
+    this.learnByTrees(origin.lags, change);
+  }
+
+  private learnByTrees(lags: readonly number[], change: number): void {
+    const { changes, lags: rows } = this.examples;
+    rows.push(lags);
+    changes.push(change);
+    const due = Math.max(LEAST_FITTED, Math.min(FIT_AGAIN * this.fitted, this.fitted + MOST_UNFITTED));
+    if (changes.length < due) return;
+    this.trees.fit(rows, changes);
+    this.fitted = changes.length;
   }
 
   private originNow(): Origin {
@@ -158,18 +187,22 @@ export class Ahead {
       expected - base,
       Number.isNaN(then - now) ? 0 : then - now,
     ];
+    const lags = lagsOf({ loads, last, ahead, season }, scale);
     const inputs = changes.map((each) => Math.max(-MOST_INPUT, Math.min(MOST_INPUT, each / scale)));
+    const regression = Math.max(0, base + scale * this.regression.predict(inputs));
     return {
       base,
       scale,
       inputs,
+      lags,
       forecasts: {
         naive: base,
         short: short ?? base,
         mean: mean ?? base,
         long: (loads.length < LONG_STEPS ? mean : long) ?? base,
         season: expected,
-        regression: Math.max(0, base + scale * this.regression.predict(inputs)),
+        regression,
+        trees: this.trees.isFitted ? Math.max(0, base + scale * this.trees.predict(lags)) : Number.NaN,
       },
     };
   }
@@ -182,17 +215,19 @@ export class Ahead {
   }
 
   private serve({ forecasts, scale }: Origin): LoadAhead {
-    const { weights } = this.mixture;
+    const known = AHEAD_METHODS.map((method) => !Number.isNaN(forecasts[method]));
+    const shares = this.mixture.weights.map((weight, at) => (known[at] === true ? weight : 0));
+    const all = shares.reduce((sum, each) => sum + each, 0);
     // About the last load, so that methods that agree are not rounded apart.
     const { naive } = forecasts;
     const middle = asList(forecasts).reduce(
-      (sum, each, at) => sum + (each - naive) * (weights[at] ?? 0),
+      (sum, each, at) => (known[at] === true ? sum + ((each - naive) * (shares[at] ?? 0)) / all : sum),
       naive,
     );
     const [low = 0, high = 0] = this.spread.quantiles([LOW, HIGH]);
-    const shares = AHEAD_METHODS.map((method, at) => [method, weights[at] ?? 0]);
+    const weights = AHEAD_METHODS.map((method, at) => [method, (shares[at] ?? 0) / all]);
     return {
-      weights: Object.fromEntries(shares) as Record<AheadMethod, number>,
+      weights: Object.fromEntries(weights) as Record<AheadMethod, number>,
       low: Math.max(0, Math.min(middle, middle + scale * low)),
       middle,
       high: Math.max(middle, middle + scale * high),

@@ -13,6 +13,7 @@ export interface ContainerUse {
   readonly cpuThrottledRatio?: number;
   readonly memoryLimitBytes?: number;
   readonly memoryWorkingSetBytes?: number;
+  readonly diskBytesPerSecond?: number;
   /** Kills for lack of memory that were read within the interval. */
   readonly oomKills?: number;
   readonly interference?: Interference;
@@ -182,6 +183,7 @@ export class ContainerRates {
     );
     const cpuThrottledRatio = throttledRatio(series.points, startMs, endMs);
     const oomKills = oomKillsWithin(series.points, startMs, endMs);
+    const diskBytesPerSecond = diskUse(series.points, startMs, endMs);
     return {
       node: series.node,
       interference: interferenceOver(series, startMs, endMs),
@@ -190,6 +192,7 @@ export class ContainerRates {
       ...(cpuThrottledRatio !== undefined && { cpuThrottledRatio }),
       ...(memory.limitBytes !== undefined && { memoryLimitBytes: memory.limitBytes }),
       ...(memory.workingSetBytes !== undefined && { memoryWorkingSetBytes: memory.workingSetBytes }),
+      ...(diskBytesPerSecond !== undefined && { diskBytesPerSecond }),
       ...(oomKills !== undefined && { oomKills }),
     };
   }
@@ -241,6 +244,17 @@ function throttledRatio(points: readonly Point[], startMs: number, endMs: number
   const throttled = risen("throttledPeriodsTotal");
   if (periods === undefined || throttled === undefined || periods.amount <= 0) return undefined;
   return Math.min(1, throttled.amount / periods.amount);
+}
+
+/** Bytes per second; a device that went takes no more than what it counted with it. */
+function diskUse(points: readonly Point[], startMs: number, endMs: number): number | undefined {
+  const readings = points.flatMap(({ atMs, sample: { io } }): CounterReading[] =>
+    io?.readBytesTotal === undefined || io.writtenBytesTotal === undefined
+      ? []
+      : [{ atMs, value: io.readBytesTotal + io.writtenBytesTotal }],
+  );
+  const rise = riseWithin(readings, startMs, endMs) ?? lastRise(readings, endMs);
+  return rise === undefined ? undefined : Math.max(0, rise.amount) / rise.seconds;
 }
 
 interface Rise {

@@ -148,6 +148,7 @@ function containerWindow(
     memoryRequestBytes: declared.memoryRequestBytes,
     memoryLimitBytes: declared.memoryLimitBytes ?? use?.memoryLimitBytes,
     memoryWorkingSetBytes: use?.memoryWorkingSetBytes,
+    diskBytesPerSecond: settled ? use?.diskBytesPerSecond : undefined,
     oomKills: oomKills(pod, declared, use, interval),
     interference: use?.interference,
   };

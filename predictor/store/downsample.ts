@@ -116,6 +116,7 @@ function mergeContainers(windows: readonly Window[]): ContainerWindow[] {
         cpuUsageCores: mean(members, (member) => member.cpuUsageCores),
         cpuThrottledRatio: mean(members, (member) => member.cpuThrottledRatio),
         memoryWorkingSetBytes: mean(members, (member) => member.memoryWorkingSetBytes),
+        diskBytesPerSecond: mean(members, (member) => member.diskBytesPerSecond),
         oomKills: sum(members.map((member) => member.oomKills)),
         interference,
       }),

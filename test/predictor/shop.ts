@@ -12,6 +12,8 @@ export interface ShopOptions {
   readonly policy?: "auto" | "queue";
   /** Whether its predictor takes calls with {@link TOKEN} only. */
   readonly asksForToken?: boolean;
+  /** A language model that it asks. */
+  readonly reasonerUrl?: string;
   /** Whether it keeps its windows. */
   readonly hasState?: boolean;
 }
@@ -36,6 +38,7 @@ export class Shop {
     policy = "auto",
     asksForToken = false,
     hasState = false,
+    reasonerUrl,
   }: ShopOptions = {}): Promise<Shop> {
     const application = await RunningApplication.start();
     application.podUsageCores = 0.2;
@@ -46,6 +49,9 @@ export class Shop {
       listen: "127.0.0.1:0",
       otlpListen: "127.0.0.1:0",
       ...(asksForToken && { httpTokenFile: tokenFile }),
+      ...(reasonerUrl !== undefined && {
+        reasoner: { url: reasonerUrl, model: "stub", requestsPerDay: 100, timeoutSeconds: 10 },
+      }),
       ...(hasState && { state: application.state }),
       agents: [application.agent.url],
       workloads: application.workloads,

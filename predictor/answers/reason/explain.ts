@@ -69,7 +69,7 @@ export function explain(explained: Explained): Reasoned {
     explained;
   const ranking = rank(incident);
   const isMissed = incident.isMissed === true;
-  const roots = isMissed ? rootsOf(ranking) : [];
+  const roots = isMissed || ranking.alarm === "resource" ? rootsOf(ranking) : [];
   const tail = measuredLatencySeconds === undefined ? {} : { tailSeconds: measuredLatencySeconds };
   const failed = failedRatio === undefined ? {} : { failedRatio };
   const sketch = sketchOf(

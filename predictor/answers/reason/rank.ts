@@ -1,8 +1,9 @@
-import type { Incident } from "./incident.ts";
+import { median } from "@tradewind/core/values/statistics.ts";
+import type { Candidate, Incident } from "./incident.ts";
 import { judge } from "./shares.ts";
 import type { Judged } from "./shares.ts";
-import { SIGNAL_NAMES, signalSpec, UNUSUAL } from "./signals.ts";
-import type { FaultType, Reading } from "./signals.ts";
+import { read, SIGNAL_NAMES, signalSpec, UNUSUAL } from "./signals.ts";
+import type { FaultType, Reading, Series, SignalName } from "./signals.ts";
 
 /** A service and what it may be short of. */
 export interface Suspect {
@@ -25,28 +26,44 @@ export interface Ranking {
   readonly suspects: readonly Suspect[];
   readonly judged: readonly Judged[];
   /**
-   * How sure it is that users are harmed: only then is there something to explain. `resource`: what users see is not known, and a resource
-   * of a service is far from usual.
+   * How sure it is that users are harmed: only then is there something to explain. `resource`: what users see is as ever, or not known, and
+   * a resource of a service is far from usual.
    */
   readonly alarm: "none" | "resource" | "weak" | "strong";
+  /** Services whose resources are so. */
+  readonly clear: ReadonlySet<string>;
   /** What users see: `failures` where requests fail, else `time`. */
   readonly harm: "time" | "failures";
 }
 
 /** Spreads at which a resource's signal counts in full. */
 const FULL_Z = 10;
+/** From so many times the usual load on, what a service takes grows with it. */
+const MORE_LOAD = 1.5;
 /** A response time beyond this many spreads is no chance: in 100 calm windows one is expected beyond 2.3. */
 const CERTAIN = 3;
 /** What a share of the harm counts without any sign of a resource. */
 const WITHOUT_SIGN = 0.2;
 /** What a sign counts without any share of the harm: services whose time nobody measures. */
-const SIGN_ALONE = 0.1;
+const SIGN_ALONE = 0.2;
+/** What its own time counts, far from usual. */
+const LATE_ALONE = 0.05;
 /** A name that only its callers know: what it answers is better told by those that measure themselves. */
 const OUTSIDE = 0.3;
 
-/** In [0, 1]. */
-const strengthOf = ({ bin, z }: Reading): number =>
-  Math.max(Math.min(FULL_Z, Math.max(0, z)) / FULL_Z, bin === "high" ? WITHOUT_SIGN : 0);
+const partOfFull = (z: number): number => Math.min(FULL_Z, Math.max(0, z)) / FULL_Z;
+
+/** In [0, 1]. What is high, and was so before, says little of what changed. */
+const strengthOf = ({ baseline, bin, z }: Reading): number =>
+  Math.max(partOfFull(z), bin === "high" && (baseline === undefined || z > 0) ? WITHOUT_SIGN : 0);
+
+/** The farthest that a resource is above usual, in spreads. */
+function resourceZ(readings: Judged["readings"]): number {
+  let most = 0;
+  for (const { signal, z } of readings.values())
+    if (signalSpec(signal).role === "resource") most = Math.max(most, z);
+  return most;
+}
 
 interface Sign {
   readonly type: FaultType;
@@ -117,30 +134,62 @@ export function rank(incident: Incident): Ranking {
   const usual = isKnown ? 0 : UNUSUAL * ((harm === "failures" ? failing : slow)?.spread ?? 0);
   const total = Math.max(usual, harm === "failures" ? failures : seconds);
   const ignored = interferenceExplains(judged) ? undefined : "I";
-  const scored = judged.map((one) => score(one, { harm, total, ignored })).filter(({ score }) => score > 0);
+  const clear = clearlyShort(incident);
+  const mostZ = judged.reduce((most, { readings }) => Math.max(most, resourceZ(readings)), 0);
+  const scored = judged
+    .map((one) => score(one, { harm, total, ignored, mostZ }))
+    .filter(({ score }) => score > 0);
   const all = scored.reduce((sum, { score }) => sum + score, 0);
   return {
     suspects: scored
       .map((each) => Object.assign(each, { confidence: each.score / all }))
       .sort((a, b) => b.score - a.score || (a.service < b.service ? -1 : 1)),
     judged,
-    alarm: alarmOf(incident, slow, failing) ?? alarmOfResource(scored),
+    clear,
+    alarm: alarmOf(incident, slow, failing, clear),
     harm,
   };
 }
 
+/** Users first; else, where what they see is as ever or nobody measures it, a resource that is clearly short. */
 function alarmOf(
   { isMissed }: Incident,
   slow: Reading | undefined,
   failing: Reading | undefined,
-): Ranking["alarm"] | undefined {
+  clear: ReadonlySet<string>,
+): Ranking["alarm"] {
   if (isMissed === true || failing?.bin === "high" || (slow?.z ?? 0) > CERTAIN) return "strong";
-  if (slow === undefined) return undefined;
-  return slow.bin === "high" ? "weak" : "none";
+  if (clear.size > 0) return "resource";
+  return slow?.bin === "high" ? "weak" : "none";
 }
 
-const alarmOfResource = (scored: readonly Pick<Suspect, "strength">[]): Ranking["alarm"] =>
-  scored.some(({ strength }) => strength === 1) ? "resource" : "none";
+/** Signals that grow with the load and shrink with the number of containers, so that they alone say little. */
+const WITH_LOAD: ReadonlySet<string> = new Set(["cpuUtilisation", "cpuCores", "throttledRatio"]);
+
+/**
+ * Services of which a resource is far from usual in most of the windows since the onset, and by more than the load is: one burst is no
+ * evidence, and neither is a busy hour.
+ */
+function clearlyShort({ candidates, leastPast }: Incident): Set<string> {
+  const typical = (series: Series | undefined): Reading | undefined =>
+    series === undefined || series.now.length === 0
+      ? undefined
+      : read({ ...series, now: [median(Array.from(series.now))] }, leastPast);
+  const isShort = ({ series: all }: Candidate): boolean => {
+    const of = (name: SignalName): Reading | undefined => typical(all.find(({ signal }) => signal === name));
+    const far = all.filter(({ signal }) => {
+      const { role, type } = signalSpec(signal);
+      return role === "resource" && type !== "V";
+    });
+    const clear = far.flatMap((each) => typical(each) ?? []).filter(({ z }) => z >= FULL_Z);
+    if (clear.length === 0) return false;
+    const { baseline: rate = 0, value: load = 0 } = of("requestRate") ?? {};
+    const each = of("cpuSecondsPerRequest");
+    const isBusy = each === undefined ? load > MORE_LOAD * rate && rate > 0 : each.z < CERTAIN;
+    return !isBusy || clear.some(({ signal }) => !WITH_LOAD.has(signal));
+  };
+  return new Set(candidates.filter((one) => isShort(one)).map(({ name }) => name));
+}
 
 const secondsOf = ({ excess }: Judged): number =>
   excess.ownSeconds + excess.transitCallers * excess.transitSeconds;
@@ -150,20 +199,29 @@ interface Scale {
   readonly total: number;
   /** A type that does not explain this incident. */
   readonly ignored: FaultType | undefined;
+  /** The farthest that a resource of any service is from usual, in spreads. */
+  readonly mostZ: number;
 }
 
-function score(one: Judged, { harm, ignored, total }: Scale): Omit<Suspect, "confidence"> {
+function score(one: Judged, { harm, ignored, mostZ, total }: Scale): Omit<Suspect, "confidence"> {
   const { excess, isOutside, name, readings } = one;
   const part = harm === "failures" ? excess.failures : secondsOf(one);
   const share = total > 0 ? part / total : 0;
   const sign = strongest(one, ignored);
-  const strength = sign?.strength ?? 0;
   const byTransit = harm === "time" && excess.transitCallers * excess.transitSeconds > excess.ownSeconds;
   // A process that waits for CPU takes up requests late: that is no network.
-  const type = byTransit && sign?.type !== "C" ? "N" : typeOf(one, sign, ignored);
+  const isNetwork = byTransit && sign?.type !== "C";
+  const type = isNetwork ? "N" : typeOf(one, sign, ignored);
+  const slower = isNetwork ? excess.transitCallers * partOfFull(excess.transitZ) : 0;
+  const strength = Math.max(sign?.strength ?? 0, slower);
+  // Of several that are far beyond all that is usual, the farthest.
+  const far = slower >= strength || mostZ === 0 ? 1 : Math.log1p(resourceZ(readings)) / Math.log1p(mostZ);
+  const { z: lateness = 0 } = readings.get("selfTimeP95") ?? readings.get("responseP95") ?? {};
   const value =
-    (share * (WITHOUT_SIGN + (1 - WITHOUT_SIGN) * strength) + SIGN_ALONE * strength) *
-    (isOutside ? OUTSIDE : 1);
+    (share * (WITHOUT_SIGN + (1 - WITHOUT_SIGN) * strength) +
+      SIGN_ALONE * strength * far +
+      LATE_ALONE * partOfFull(lateness)) *
+    (isOutside || (strength === 0 && harm === "failures" && excess.isUntold) ? OUTSIDE : 1);
   const evidence = [...readings.values()]
     .filter(({ bin }) => bin === "high")
     .sort((a, b) => strengthOf(b) - strengthOf(a));

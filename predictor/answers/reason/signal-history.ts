@@ -8,6 +8,8 @@ import { callsOf, signalsOf } from "./window-signals.ts";
 /** Windows that are kept in all; a window of an incident gives way first once it is older than those that are looked back on. */
 const MOST_WINDOWS = 160;
 const LOOK_BACK = 40;
+/** Windows that are judged together while the objective is not missed. */
+const PRESENT = 3;
 /** Windows that a baseline is made of at least. */
 export const LEAST_PAST = 10;
 /** A prediction that is off by this factor, up or down, hides what one step of any size would do. */
@@ -113,9 +115,12 @@ export class SignalHistory {
     const last = this.#windows.at(-1);
     if (last === undefined) return undefined;
     const recent = this.#windows.slice(-LOOK_BACK);
-    const first = this.#windows.length - recent.length + onsetOf(recent.map(({ severity }) => severity));
+    const onset = this.#windows.length - recent.length + onsetOf(recent.map(({ severity }) => severity));
+    const first = last.severity > 1 ? onset : Math.max(0, this.#windows.length - PRESENT);
     const now = this.#windows.slice(first);
-    const past = this.#windows.slice(0, first).filter(({ isWell }) => isWell);
+    // Where nobody ever measured what users see, all windows are the past of the last ones.
+    const isBlind = this.#windows.every(({ severity }) => Number.isNaN(severity));
+    const past = this.#windows.slice(0, first).filter(({ isWell }) => isWell || isBlind);
     const present = new Set<number>();
     for (const { at } of this.#services.values())
       if (now.some(({ values }) => hasValue(values, at))) present.add(at);

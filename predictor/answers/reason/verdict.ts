@@ -8,13 +8,20 @@ const MOST_ROOTS = 3;
 const TWO_SIGNS = 2;
 
 /**
- * The services that are named as causes; none where users notice nothing, or where nobody can be told from the others. Where nobody knows what
- * users notice, those whose resources are far from usual.
+ * The services that are named as causes; none where users notice nothing, or where nobody can be told from the others. Where users are
+ * not seen to notice anything, those whose resources are far from usual.
  */
-export function rootsOf({ alarm, suspects }: Pick<Ranking, "alarm" | "suspects">): readonly Suspect[] {
+export function rootsOf({
+  alarm,
+  clear,
+  suspects,
+}: Pick<Ranking, "alarm" | "clear" | "suspects">): readonly Suspect[] {
   const [first] = suspects;
   if (alarm === "none" || first === undefined) return [];
-  if (alarm === "resource") return suspects.filter(({ strength }) => strength === 1).slice(0, MOST_ROOTS);
+  if (alarm === "resource")
+    return suspects
+      .filter(({ score, service }) => clear.has(service) && score >= OF_FIRST * first.score)
+      .slice(0, MOST_ROOTS);
   return suspects
     .filter(({ score, share }) => share >= LEAST_SHARE && score >= OF_FIRST * first.score)
     .filter(({ evidence }) => alarm === "strong" || evidence.length >= TWO_SIGNS)

@@ -54,6 +54,7 @@ export function signalsOf(window: Window, newVersion: number | undefined): Signa
       ? undefined
       : worst(containers, ({ memoryWorkingSetBytes }) => memoryWorkingSetBytes),
     oomKills: worst(containers, ({ oomKills }) => oomKills),
+    diskBytes: worst(containers, ({ diskBytesPerSecond }) => diskBytesPerSecond),
     interferenceCpu: worst(containers, disturbed("cpu")),
     interferenceMemory: worst(containers, disturbed("memoryCapacity")),
     interferenceBandwidth: worst(containers, disturbed("memoryBandwidth")),

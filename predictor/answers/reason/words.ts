@@ -137,14 +137,14 @@ export function summary(
   const name = percentileName(objective.percentile);
   const latency = `${name} ${measured === undefined ? "not measured" : millis(measured)}, objective ${millis(objective.seconds)}`;
   const against = failedRatio === undefined ? latency : `${failures(failedRatio, objective)}; ${latency}`;
-  if (!isMissed) return `Nothing to explain now: ${against}${lastMiss === undefined ? "" : over(lastMiss)}.`;
   const [first] = causes;
+  if (!isMissed)
+    return `${first === undefined ? "Nothing to explain now" : short(first, causes)}: ${against}${lastMiss === undefined ? "" : over(lastMiss)}.`;
   const seen = failureOf(about.patterns ?? []);
   if (first === undefined) return `${against}: no service stands out, so no cause is named.${seen}`;
   if (first.evidence.length === 0)
     return `${against}: most of the time is that of '${first.service}', but nothing was measured that says why, so no cause is named.${seen}`;
-  const signs = first.evidence.slice(0, 2).map((each) => reading(each));
-  const cause = `${whoIn(first, causes)}, ${TYPE_WORDS[first.type]}: ${signs.join(", ")}`;
+  const cause = `${whoIn(first, causes)}, ${TYPE_WORDS[first.type]}: ${signsOf(first)}`;
   const best = remedy(
     counterfactuals.filter(({ service }) => causes.some((each) => each.service === service)),
   );
@@ -155,6 +155,16 @@ export function summary(
         (best.ends ? "" : "; no single change ends it");
   return `${against}. Cause: ${cause}.${seen} ${end}.`.slice(0, 1_000);
 }
+
+const signsOf = ({ evidence }: NamedCause): string =>
+  evidence
+    .slice(0, 2)
+    .map((each) => reading(each))
+    .join(", ");
+
+/** Users are not seen to notice anything: it is said first what they may notice soon. */
+const short = (first: NamedCause, causes: readonly NamedCause[]): string =>
+  `Far from usual: ${whoIn(first, causes)}, ${TYPE_WORDS[first.type]} (${signsOf(first)})`;
 
 /** One neighbour of a node disturbs all services there: it is said once. */
 function whoIn(first: NamedCause, causes: readonly NamedCause[]): string {

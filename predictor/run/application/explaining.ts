@@ -93,7 +93,8 @@ export class Explaining {
     | undefined;
   /** By the monotonic clock; nothing is explained again before. */
   #notBeforeMs = Number.NEGATIVE_INFINITY;
-  #wasMissed = false;
+  /** The objective is missed; or nobody measures it, and a resource is clearly short. */
+  #isAlarmed = false;
   #windows = 0;
   #askedMs = Number.NEGATIVE_INFINITY;
   #incidents: IncidentState;
@@ -151,9 +152,9 @@ export class Explaining {
     return nearest !== undefined && Math.abs(nearest.atMs - ms) <= NEAR_MS ? nearest : undefined;
   }
 
-  /** Explanations of missed objectives, oldest first. */
+  /** Explanations of missed objectives, and of causes that are clear where nobody measures users; oldest first. */
   kept(): readonly Explanation[] {
-    return this.#kept.all.flatMap(({ explanation }) => (explanation.isMissed ? [explanation] : []));
+    return this.#kept.all.flatMap(({ explanation }) => (isAlarming(explanation) ? [explanation] : []));
   }
 
   /** The same with what they were made from and what the model answered, for training and for scores. */
@@ -203,9 +204,9 @@ export class Explaining {
     return this.#incidents.incidents;
   }
 
-  /** The newest explanation while the objective is missed. */
+  /** The newest explanation while the objective is missed, or a cause is clear that nobody measures the effect of. */
   current(): Explanation | undefined {
-    return this.#wasMissed ? this.kept().at(-1) : undefined;
+    return this.#isAlarmed ? this.kept().at(-1) : undefined;
   }
 
   /** What plans say of it: undefined where the objective is met, or no cause is named. */
@@ -224,24 +225,27 @@ export class Explaining {
     this.#windows += 1;
     this.#last = { explained: () => this.#explained(decided), models: outcome.whatIf };
     const isMissed = severity !== undefined && severity > 1;
-    const isOnset = isMissed && !this.#wasMissed;
-    this.#wasMissed = isMissed;
-    const made = isMissed ? this.#explainNow(isOnset, outcome.whatIf) : undefined;
+    const isOnset = isMissed && !this.#isAlarmed;
+    const made = isMissed || severity === undefined ? this.#explainNow(isOnset, outcome.whatIf) : undefined;
+    if (severity !== undefined) this.#isAlarmed = isMissed;
     this.#logIncident(decided, severity, made);
     if (!isMissed) this.#askAhead(decided);
   }
 
-  /** Undefined where it was explained a moment ago. */
+  /** Undefined where it was explained a moment ago, or nothing is to be said. */
   #explainNow(isOnset: boolean, models: WhatIf | undefined): Reasoned | undefined {
     const beganMs = this.#options.monotonicMs();
     if (!isOnset && beganMs < this.#notBeforeMs) return undefined;
-    const made = this.#reasoned();
+    const reasoned = this.#reasoned();
+    const made = reasoned !== undefined && isAlarming(reasoned.explanation) ? reasoned : undefined;
     if (made !== undefined) this.#kept.add(made);
     const endedMs = this.#options.monotonicMs();
     this.#notBeforeMs = endedMs + (endedMs - beganMs) / DUTY;
+    const isNew = isOnset || !this.#isAlarmed;
+    this.#isAlarmed = made !== undefined;
     if (made === undefined) return undefined;
     this.#options.onExplained(made.explanation);
-    if (isOnset || endedMs - this.#askedMs >= ASK_EVERY_MS) {
+    if (isNew || endedMs - this.#askedMs >= ASK_EVERY_MS) {
       this.#askedMs = endedMs;
       void this.#consult(made, models);
     }
@@ -353,6 +357,9 @@ export class Explaining {
     };
   }
 }
+
+const isAlarming = ({ causes, isMissed, measuredLatencySeconds }: Explanation): boolean =>
+  isMissed || (measuredLatencySeconds === undefined && causes.length > 0);
 
 /** A miss that is over is worth a word for so long. ms */
 const LATELY_MS = 3_600_000;

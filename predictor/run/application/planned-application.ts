@@ -370,11 +370,12 @@ export class PlannedApplication {
       onJudged: (judgement) => metrics.judged(judgement),
       onExecuted: (agreed) => metrics.executed(agreed),
       onExplained: (explanation) => {
-        const { causes, summary } = explanation;
+        const { causes, isMissed, summary } = explanation;
         metrics.explained(explanation);
         webhook?.tell(explanation);
         const cause = causes[0] && { service: causes[0].service, type: causes[0].type };
-        log.info({ application: name, namespace, ...cause, summary }, "the objective is missed");
+        const what = isMissed ? "the objective is missed" : "a resource is far from usual";
+        log.info({ application: name, namespace, ...cause, summary }, what);
       },
     });
     const metrics = new ExplanationMetrics(this.metrics.registry, () => explaining.current());

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ANOMALY_RESOURCES, planAnomaly } from "@tradewind/local/interference/anomaly.ts";
+import { ANOMALY_RESOURCES, bearable, planAnomaly } from "@tradewind/local/interference/anomaly.ts";
 import type { AnomalyResource } from "@tradewind/local/interference/anomaly.ts";
 import { noiseOf } from "@tradewind/local/interference/programs.ts";
 
@@ -37,6 +37,11 @@ describe("planAnomaly", () => {
     ["memory", 0.3, { ...SMALL, memoryAvailableBytes: 1 * GIB }, "free some memory first"],
   ])("refuses %s at %d where it would take the machine down", (resource, intensity, machine, why) => {
     expect(() => planAnomaly(resource, intensity, machine)).toThrow(why);
+  });
+
+  it("bears what is not refused, and says how much", () => {
+    expect(bearable(LARGE)).toEqual({ cpu: 0.8, memory: 0.8, bandwidth: 0.8, network: 0.8 });
+    expect(bearable(SINGLE)).toEqual({ cpu: 0.5, memory: 0.3, bandwidth: 0, network: 0.5 });
   });
 
   it("takes exactly what it may", () => {

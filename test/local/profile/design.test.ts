@@ -34,12 +34,13 @@ describe("demandPerRequest", () => {
 });
 
 describe("designSweep", () => {
-  const design = designSweep(HOTEL, 200, 1, 0.75);
+  const most = { cpu: 0.75, memory: 0.5, bandwidth: 0.8, network: 0.8 };
+  const design = designSweep(HOTEL, 200, 1, most);
 
   it("is the same for the same seed, and the beginning of a longer one", () => {
-    expect(designSweep(HOTEL, 200, 1, 0.75)).toEqual(design);
-    expect(designSweep(HOTEL, 230, 1, 0.75).slice(0, 200)).toEqual(design);
-    expect(designSweep(HOTEL, 200, 2, 0.75)).not.toEqual(design);
+    expect(designSweep(HOTEL, 200, 1, most)).toEqual(design);
+    expect(designSweep(HOTEL, 230, 1, most).slice(0, 200)).toEqual(design);
+    expect(designSweep(HOTEL, 200, 2, most)).not.toEqual(design);
     expect(new Set(design.map(({ id }) => id)).size).toBe(200);
   });
 
@@ -84,8 +85,14 @@ describe("designSweep", () => {
       "cpu-0.3",
       "cpu-0.5",
       "cpu-0.7",
+      "memory-0.3",
+      "memory-0.5",
+      "network-0.3",
+      "network-0.5",
+      "network-0.7",
       "none",
     ]);
-    expect(designSweep(HOTEL, 20, 1, 0.2).every(({ disturbance }) => disturbance === undefined)).toBe(true);
+    const none = { cpu: 0.2, memory: 0, bandwidth: 0, network: 0 };
+    expect(designSweep(HOTEL, 20, 1, none).every(({ disturbance }) => disturbance === undefined)).toBe(true);
   });
 });

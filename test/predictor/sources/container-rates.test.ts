@@ -40,6 +40,15 @@ describe("use of a container over a window", () => {
     expect(sut.over(T, T + 15_000).get("c1")?.cpuUsageCores).toBeCloseTo((14 - 1.5) / 15, 9);
   });
 
+  it("has the bytes that it read from disks and wrote, each second", () => {
+    const { rates: sut } = rates();
+    for (const seconds of [0, 5, 10, 15]) {
+      const io = { readBytesTotal: 1e6 * seconds, writtenBytesTotal: 7e6 + 2e6 * seconds };
+      sut.record("a", snapshot([at(seconds, {}, { io })]), atOnce(T + seconds * 1e3));
+    }
+    expect(sut.over(T, T + 15_000).get("c1")?.diskBytesPerSecond).toBeCloseTo(3e6, 3);
+  });
+
   it("takes the age that the agent states into account", () => {
     const { rates: sut } = rates();
     for (const seconds of [0, 5, 10, 15]) {

@@ -10,6 +10,7 @@ export interface ContainerFacts {
   readonly ageSeconds?: number;
   readonly cpu?: Partial<ContainerSample["cpu"]>;
   readonly oomKillsTotal?: number;
+  readonly io?: ContainerSample["io"];
   readonly cpuInterference?: number;
   /** Integral of the CPU interference. */
   readonly interferenceSeconds?: number;
@@ -44,6 +45,7 @@ function container({
   ageSeconds = 0,
   cpu = {},
   oomKillsTotal,
+  io,
   cpuInterference,
   interferenceSeconds,
 }: ContainerFacts): ContainerSample {
@@ -52,6 +54,7 @@ function container({
     sampledAtMs,
     ageSeconds,
     cpu,
+    ...(io && { io }),
     memory: { workingSetBytes: 50e6, ...(oomKillsTotal !== undefined && { oomKillsTotal }) },
     interference: {
       cpu: cpuInterference === undefined ? UNSUPPORTED : { supported: true, value: cpuInterference },

@@ -56,6 +56,12 @@ describe("a signal against its past", () => {
     expect(read({ ...young, now: [0.9] }, 40)).toMatchObject({ bin: "high" });
   });
 
+  it("speaks for a service by its absolute band where nothing else is known", () => {
+    const young = { signal: "throttledRatio" as const, normal: [], now: [0.6] };
+    const { suspects } = rank(incident([service("web"), service("cart", young)]));
+    expect(suspects).toMatchObject([{ service: "cart", type: "C", confidence: 1 }]);
+  });
+
   it("is absent without a value now", () => {
     expect(read({ ...series("errorRatio", 0), now: [] }, 40)).toBeUndefined();
   });
@@ -75,9 +81,31 @@ describe("an application whose users are not measured", () => {
     expect(rootsOf(ranking).map(({ service: name, type }) => `${name} ${type}`)).toEqual(["cart C"]);
   });
 
+  it("has the one named first that is farther from usual, beyond all that is likely", () => {
+    const one = incident([
+      service("cart", rate, series("memoryBytes", 1e8, 2e8)),
+      service("pay", rate, series("memoryBytes", 1e8, 9e8)),
+    ]);
+    expect(rootsOf(rank(one)).map(({ service: name }) => name)[0]).toBe("pay");
+  });
+
   it("has nobody named while all is about as ever", () => {
     expect(rank(blind(0.4)).alarm).toBe("none");
     expect(rootsOf(rank(blind(0.4)))).toEqual([]);
+  });
+});
+
+describe("failures that only users see", () => {
+  it("are those of a callee that shows signs, unless failures are counted there and none is", () => {
+    const web = service("web", series("requestRate", 20), series("errorRatio", 0, 0.1));
+    const signs = [
+      series("requestRate", 20),
+      series("responseP95", 0.05, 0.5),
+      series("cpuUtilisation", 0.04, 0.25),
+    ];
+    expect(firstOf(incident([web, service("cart", ...signs)], calls))).toBe("cart C");
+    const counted = service("cart", ...signs, series("errorRatio", 0));
+    expect(firstOf(incident([web, counted], calls))).toBe("web X");
   });
 });
 
@@ -140,6 +168,44 @@ describe("requests that reach a service late", () => {
 
   it("are a matter of the network where it has CPU", () => {
     expect(firstOf(incident([service("web", ...slowWeb), cart()], [late]))).toBe("cart N");
+  });
+
+  it("are no matter of a callee that other callers reach as fast as ever", () => {
+    const soon = { ...late, caller: "pay", transit: series("transitTime", 0.001) };
+    const all = [
+      service("web", ...slowWeb),
+      service("pay", series("requestRate", 20)),
+      cart(),
+      service("ads"),
+    ];
+    const toAds = { ...late, callee: "ads" };
+    expect(firstOf(incident(all, [late, soon, toAds]))).toBe("ads N");
+  });
+
+  it("are told apart by how much later the caller answers where one time stands for all its calls", () => {
+    const ads = service("ads", series("requestRate", 60), series("selfTimeP95", 0.05));
+    // 0.2 s more for a call; answers 0.2 s or 0.6 s later: one call to `cart`, or three to `ads`.
+    const first = (grown: number): string | undefined => {
+      const web = [series("requestRate", 20), series("responseP95", 0.1, 0.1 + grown)];
+      const each = [
+        { ...late, perRequest: 1 },
+        { ...late, callee: "ads", perRequest: 3 },
+      ];
+      return firstOf(incident([service("web", ...web), cart(), ads], each));
+    };
+    expect(first(0.2)).toBe("cart N");
+    expect(first(0.6)).toBe("ads N");
+    const never = [
+      { ...late, perRequest: 0 },
+      { ...late, callee: "ads", perRequest: 0 },
+    ];
+    const { suspects } = rank(incident([service("web", ...slowWeb), cart(), ads], never));
+    expect(suspects.every(({ score }) => Number.isFinite(score))).toBe(true);
+  });
+
+  it("say nothing of the network where the caller waits for CPU", () => {
+    const web = service("web", ...slowWeb, series("throttledRatio", 0.01, 0.9));
+    expect(firstOf(incident([web, cart()], [late]))).toBe("web C");
   });
 
   it("are a matter of CPU where it is throttled", () => {

@@ -1,6 +1,7 @@
 import { Application } from "@tradewind/core/contract/application.ts";
 import type { Explanation } from "@tradewind/core/contract/explanation.ts";
 import { Transcripts } from "@tradewind/core/contract/transcript.ts";
+import type { Window } from "@tradewind/core/contract/window.ts";
 import { contentHash } from "@tradewind/core/values/hash.ts";
 import { createLog } from "@tradewind/core/process/log.ts";
 import { transcriptsText } from "@tradewind/predictor/api/transcripts.ts";
@@ -98,6 +99,45 @@ describe("explaining", () => {
     one.window(decided(13, 0.05));
     expect(one.cause()).toBeUndefined();
     expect(one.latest()).toMatchObject({ isMissed: false, causes: [] });
+  });
+
+  describe("of an application whose users nobody measures", () => {
+    /** CPU of `web` in cores of one, at a load, each request taking what the CPU says. */
+    function blind(at: number, cores: number, requestsPerSecond = 20): DecidedWindow {
+      const whole = decided(at, 0.05);
+      const [{ ownLatency: _, responseLatency: __, ...window }] = whole.windowSet.windows as [Window];
+      const { measuredLatencySeconds: ___, ...plan } = whole.outcome.plan;
+      const container = { id: "web-1", node: "a", cpuLimitCores: 1, cpuUsageCores: cores };
+      const windows = [{ ...window, requestsPerSecond, containers: [container] }];
+      return { ...whole, windowSet: { ...whole.windowSet, windows }, outcome: { plan } };
+    }
+    function watched(...later: readonly DecidedWindow[]) {
+      const made: Explanation[] = [];
+      const one = new Explaining({
+        monotonicMs: () => 0,
+        log: createLog("test", "silent"),
+        maxKeptBytes: 1e6,
+        incidents: { restored: emptyIncidents("default", "default"), keep: () => undefined },
+        onExplained: (explanation) => made.push(explanation),
+      });
+      for (let at = 0; at < 20; at += 1) one.window(blind(at, 0.2 + 0.01 * (at % 3)));
+      for (const each of later) one.window(each);
+      return { made, one };
+    }
+
+    it("raises an alarm by a resource that is far from usual for some windows, until it is as ever", () => {
+      const { made, one } = watched(blind(20, 0.95), blind(21, 0.95));
+      expect(made[0]).toMatchObject({ isMissed: false, causes: [{ service: "web", type: "C" }] });
+      expect(one.cause()?.summary).toContain("Far from usual: 'web', CPU");
+      for (let at = 22; at < 25; at += 1) one.window(blind(at, 0.2));
+      expect(one.cause()).toBeUndefined();
+    });
+
+    it("says nothing of one burst, nor of CPU that a higher load takes", () => {
+      expect(watched(blind(20, 0.95), blind(21, 0.2)).made).toEqual([]);
+      const busy = [20, 21, 22].map((at) => blind(at, 0.95, 95));
+      expect(watched(...busy).made).toEqual([]);
+    });
   });
 
   it("explains requests that fail while the rest is fast, and runs no size on models that know no failures", () => {
