@@ -89,7 +89,8 @@ export function initialise(found: Found, options: InitOptions): InitResult {
     throw refuse(`${said}; name it with --entry: ${guess.candidates.join(", ")}`);
   }
   const { name, namespace, vpa } = options;
-  const slo = options.objectiveMilliseconds === undefined ? sloOf(found.slos, guess.entry.service) : undefined;
+  const slo =
+    options.objectiveMilliseconds === undefined ? sloOf(found.slos, guess.entry.service) : undefined;
   const objectiveMilliseconds = options.objectiveMilliseconds ?? slo?.milliseconds;
   const percentile = slo?.percentile ?? options.percentile;
   const target = triggerTarget(options);

@@ -132,7 +132,9 @@ function slo(
   query: string,
 ): LatencySlo[] {
   if (seconds === undefined || percentile === undefined || !(percentile > 0 && percentile < 1)) return [];
-  return [{ from, milliseconds: +(1e3 * seconds).toPrecision(6), percentile: +percentile.toPrecision(6), query }];
+  return [
+    { from, milliseconds: +(1e3 * seconds).toPrecision(6), percentile: +percentile.toPrecision(6), query },
+  ];
 }
 
 const BUCKET = /\ble\s{0,4}=~?\s{0,4}["']([0-9.]{1,12})["']/;

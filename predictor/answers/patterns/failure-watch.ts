@@ -193,7 +193,10 @@ function callPattern(
 ): Pattern {
   const to = callee === undefined ? "others" : `'${callee}'`;
   const calls = `'${service}' calls ${to} ${(ratio * usual).toFixed(2)} times for each request, usual is ${usual.toFixed(2)}`;
-  const why = failed === undefined ? "" : `, while ${percent(failed)} fail: less load or fewer retries end it, more pods do not`;
+  const why =
+    failed === undefined
+      ? ""
+      : `, while ${percent(failed)} fail: less load or fewer retries end it, more pods do not`;
   return {
     kind: failed === undefined ? "fan-out" : "retry-storm",
     service,

@@ -35,9 +35,9 @@ describe("burn-rate rules of an Application", () => {
     const folder = mkdtempSync(join(tmpdir(), "tradewind-rules-"));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
     writeFileSync(join(folder, "rules.yaml"), stringify(rulesOf(0.95)));
-    expect(execFileSync(promtool!, ["check", "rules", join(folder, "rules.yaml")], { encoding: "utf8" })).toContain(
-      "SUCCESS: 11 rules found",
-    );
+    expect(
+      execFileSync(promtool!, ["check", "rules", join(folder, "rules.yaml")], { encoding: "utf8" }),
+    ).toContain("SUCCESS: 11 rules found");
     const requests = (application: string, good: number, bad: number) =>
       (["good", "bad"] as const).map((result) => ({
         series: `tradewind_predictor_requests_total{application="${application}",result="${result}",instance="a"}`,

@@ -381,7 +381,9 @@ describe("tradewind init", () => {
       spec: {
         target: "99",
         window: "2w",
-        indicator: { latency: { success: { metric: `h_seconds_bucket{service="${service}",le="${seconds}"}` } } },
+        indicator: {
+          latency: { success: { metric: `h_seconds_bucket{service="${service}",le="${seconds}"}` } },
+        },
       },
     });
     const result = await ofCluster(
@@ -395,7 +397,9 @@ describe("tradewind init", () => {
     expect(named(result, "Application", "shop")?.["spec"]).toMatchObject({
       objective: { milliseconds: 400, percentile: 0.99 },
     });
-    expect(result.notes).toContain("the objective is that of Pyrra 'front-latency'; --objective gives another");
+    expect(result.notes).toContain(
+      "the objective is that of Pyrra 'front-latency'; --objective gives another",
+    );
     expect(named(result, "PrometheusRule", "shop-burn-rates")).toBeDefined();
   });
 
