@@ -24,6 +24,8 @@ import type { BudgetMemory } from "@tradewind/predictor/decide/cost/learn/error-
 import { flowObjective } from "@tradewind/predictor/decide/facts/objective.ts";
 import { PolicySettings } from "@tradewind/predictor/decide/facts/settings.ts";
 import { decide } from "@tradewind/predictor/decide/ladder.ts";
+import { Period } from "@tradewind/predictor/answers/report/period.ts";
+import { overWindow, shadowHpa, startingWith } from "@tradewind/predictor/answers/shadow/replicas.ts";
 import type { PolicyInputs } from "@tradewind/predictor/decide/inputs.ts";
 import { application as resizable, inputs, START_MS } from "./predictor/measurements.ts";
 import { FRONTEND, made } from "./predictor/decide/decisions.ts";
@@ -317,11 +319,60 @@ const FIELDS: Readonly<Record<string, Pair>> = {
   "calendars.floor.replicas": ofGuard(withCalendar({}), withCalendar({ floor: { replicas: 70 } })),
   "calendars.ceiling.replicas": ofGuard(ceiling({}), ceiling({ replicas: 22 })),
   "calendars.ceiling.soft": ofGuard(ceiling({}), ceiling({ soft: true })),
+  "prices.currency": [() => reported({}), () => reported({ currency: "CHF" })],
   "prices.cpuCoreHour": [() => sized({}), () => sized({ cpuCoreHour: 0.001 })],
   "prices.nodeClasses": [() => placed({}), () => placed({ nodeClasses: { old: 3 } })],
+  "services.hpa.cpuPercent": [() => formerly({}), () => formerly({ cpuPercent: 30 })],
+  "services.hpa.minReplicas": [() => formerly({}), () => formerly({ minReplicas: 5 })],
+  "services.hpa.maxReplicas": [() => formerly({}), () => formerly({ maxReplicas: 6 })],
+  ...ofRules("scaleUp"),
+  ...ofRules("scaleDown"),
   reasoner: [async () => asked(base({})), async () => asked(base({ reasoner: "act" }))],
   "prices.memoryGigabyteHour": [() => sized({}), () => sized({ memoryGigabyteHour: 10 })],
 };
+
+/** What a report says of a window. */
+function reported(prices: object): unknown {
+  const period = new Period(base({ prices }));
+  const [flow] = chained([FRONTEND, made("backend")], START_MS).flows;
+  period.addFlow({ ...flow!, startMs: START_MS, endMs: START_MS + 15_000 });
+  return period.report();
+}
+
+/** Replicas that the HPA before would have had while load came for 15 minutes and went for 15. */
+function formerly(hpa: NonNullable<Given["services"]>[number]["hpa"]): readonly number[] {
+  const { services } = base({ services: [{ name: "search", minReplicas: 1, maxReplicas: 40, hpa }] });
+  const made = [];
+  let state = startingWith(4);
+  for (let minute = 0; minute < 30; minute += 1) {
+    const use = { requestedCores: 1, usedCores: minute < 15 ? 12 : 1.6 };
+    const time = { startMs: NOON_MS + 60_000 * minute, endMs: NOON_MS + 60_000 * (minute + 1) };
+    state = overWindow(state, shadowHpa(services[0]!), use, time, 0).after;
+    made.push(state.replicas);
+  }
+  return made;
+}
+
+type Rules = NonNullable<Parameters<typeof formerly>[0]>["behavior"];
+
+/** What a rule of the HPA before changes in one of its directions. */
+function ofRules(direction: keyof NonNullable<Rules>): Record<string, Pair> {
+  const policy = { type: "Percent", value: 50, periodSeconds: 60 } as const;
+  const ruled = (rules: object) => () => formerly({ behavior: { [direction]: rules } });
+  const paced = (change: object): Pair => [
+    ruled({ policies: [policy] }),
+    ruled({ policies: [{ ...policy, ...change }] }),
+  ];
+  const path = `services.hpa.behavior.${direction}`;
+  return {
+    [`${path}.stabilizationWindowSeconds`]: [ruled({}), ruled({ stabilizationWindowSeconds: 600 })],
+    [`${path}.selectPolicy`]: [ruled({}), ruled({ selectPolicy: "Disabled" })],
+    [`${path}.policies.type`]: paced({ type: "Pods" }),
+    [`${path}.policies.value`]: paced({ value: 10 }),
+    [`${path}.policies.periodSeconds`]: paced({ periodSeconds: 600 }),
+    [`${path}.tolerance`]: [ruled({}), ruled({ tolerance: 50 })],
+  };
+}
 
 /** What becomes of one more replica that a language model asks for. */
 async function asked(application: Application): Promise<unknown> {

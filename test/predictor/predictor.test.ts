@@ -261,7 +261,7 @@ describe("a predictor with policy auto", () => {
       expect((await get(running, "/v1/models/0123456789abcdef")).status).toBe(404);
       await nextPlan(running, ({ sequence }) => sequence > made.sequence + 3);
       const text = await (await get(running, "/metrics")).text();
-      expect(text).toMatch(/profile_maturity\{namespace="default",service="geo"\} 1/);
+      expect(text).toMatch(/profile_maturity\{namespace="default",service="geo"\} 2/);
       expect(text).toMatch(/profile_rule_error_ratio\{namespace="default",service="geo"\} \d/);
       expect(faultsOf(text)).toBe("");
       expect(text).toMatch(/tail_prediction_error_ratio 0?\.?\d/);

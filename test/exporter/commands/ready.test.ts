@@ -38,9 +38,7 @@ describe("tradewind ready", () => {
     expect(text).toMatch(
       /^shop\/shop: not yet, because requests were seen for 0\.1 h of the last 24 h; level 'queue'/,
     );
-    expect(text).toMatch(
-      /not yet {2}3 services have no maximum of their own; write services with maxReplicas/,
-    );
+    expect(text).toMatch(/ok {7}each of 3 services has a maximum of its own/);
     const json: unknown = JSON.parse(
       (await run("--scaler", exporter.http, "--application", "shop", "--json")).text,
     );

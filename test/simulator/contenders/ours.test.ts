@@ -89,7 +89,7 @@ describe("Tradewind with the latency network", () => {
       seconds: 600,
     };
     const [with_, without] = [await ours("tradewind-auto", wave), await ours("tradewind-auto-curve", wave)];
-    expect(with_.levels!["planner"]).toBeGreaterThan(0.8);
+    expect(with_.levels!["planner"]).toBeGreaterThan(0.5);
     expect(without.levels).not.toHaveProperty("planner");
     expect(with_.requests).toBeGreaterThan(0.9 * without.requests);
   }, 60_000);
