@@ -15,7 +15,7 @@ interface Moment {
   readonly answers: readonly (number | undefined)[];
 }
 
-/** Load falls to a fifth after three minutes: whoever sees that takes pods away, `auto` once the load of five minutes before is gone. */
+/** Load falls to a fifth after three minutes: whoever sees that takes pods away, `auto` once the load of three minutes before is gone. */
 const STEADY = COURSE.find(({ name }) => name === "steady")!;
 const obstacle: ObstacleModel = {
   ...STEADY,
@@ -75,7 +75,7 @@ const takenAway = (all: readonly Moment[]): number =>
 
 /** While each of them takes pods away. */
 const SILENCES: readonly (readonly [policy: string, silent: Span])[] = [
-  ["tradewind-auto", { startSeconds: 400, endSeconds: 545 }],
+  ["tradewind-auto", { startSeconds: 300, endSeconds: 445 }],
   ["tradewind-queue", { startSeconds: 200, endSeconds: 345 }],
 ];
 

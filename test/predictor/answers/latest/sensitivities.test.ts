@@ -118,12 +118,12 @@ describe("a predictor that decides without live models", () => {
   });
 });
 
-describe("docs/sensitivities.md", () => {
+describe("docs/glossary.md", () => {
   it("explains every sensitivity metric", () => {
     const registry = new Registry();
     const last = new LastSensitivities(() => 0);
     registerSensitivityMetrics(registry, { last, log: createLog("test", "silent") });
-    const text = readFileSync(new URL("../../../../docs/sensitivities.md", import.meta.url), "utf8");
+    const text = readFileSync(new URL("../../../../docs/glossary.md", import.meta.url), "utf8");
     const names = registry.getMetricsAsArray().map(({ name }) => name);
     expect(names).toHaveLength(7);
     for (const name of names) expect(text).toContain(`\`${name}\``);
