@@ -319,8 +319,10 @@ const IN_A_CLUSTER: readonly Scenario[] = [
       expect(await answered(client, "search")).toBe(8);
       const { overrides } = (await (await fetch(`${http}/v1/overrides`)).json()) as { overrides: unknown[] };
       expect(overrides).toMatchObject([{ by: "ann (annotation)", kind: "hold" }]);
-      await until("an event", () =>
-        fake.list(RESOURCES.events).some(({ reason }) => reason === "OverrideBegun"),
+      await until(
+        "an event",
+        () => fake.list(RESOURCES.events).some(({ reason }) => reason === "OverrideBegun"),
+        60_000,
       );
     },
   },
