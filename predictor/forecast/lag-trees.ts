@@ -32,10 +32,6 @@ export class LagTrees {
     this.#shape = shape;
   }
 
-  get isFitted(): boolean {
-    return this.#trees.length > 0;
-  }
-
   /** @param rows inputs of each example, all of one length; @param targets what came of each */
   fit(rows: readonly (readonly number[])[], targets: readonly number[]): void {
     const width = rows[0]?.length ?? 0;
@@ -184,6 +180,51 @@ function bestSplit(
     }
   }
   return best;
+}
+
+/** Small, as they are fitted in the predictor's own thread: some 5 ms. */
+const SHAPE: TreesShape = { trees: 40, depth: 3, rate: 0.15 };
+/** Examples that trees are first fitted to, and so many times as many from which they are fitted again. */
+const LEAST_FITTED = 96;
+const FIT_AGAIN = 1.25;
+/** Examples after which they are fitted again at the latest. */
+const MOST_UNFITTED = 144;
+/** A week of steps of five minutes: what a fit takes, in time and memory, is bounded by it. */
+const MOST_EXAMPLES = 2_016;
+
+/** Trees that are fitted again and again to the newest examples of a series. */
+export class LagForecast {
+  readonly #mostExamples: number;
+  #rows: (readonly number[])[] = [];
+  #changes: number[] = [];
+  #trees: LagTrees | undefined;
+  #learnt = 0;
+  #fitted = 0;
+
+  constructor(mostExamples = MOST_EXAMPLES) {
+    this.#mostExamples = mostExamples;
+  }
+
+  /** @param lags see {@link lagsOf} @param change what came of them, in the same units */
+  learn(lags: readonly number[], change: number): void {
+    this.#rows.push(lags);
+    this.#changes.push(change);
+    this.#learnt += 1;
+    if (
+      this.#learnt < Math.max(LEAST_FITTED, Math.min(FIT_AGAIN * this.#fitted, this.#fitted + MOST_UNFITTED))
+    )
+      return;
+    this.#rows = this.#rows.slice(-this.#mostExamples);
+    this.#changes = this.#changes.slice(-this.#mostExamples);
+    this.#trees ??= new LagTrees(SHAPE);
+    this.#trees.fit(this.#rows, this.#changes);
+    this.#fitted = this.#learnt;
+  }
+
+  /** NaN before the first fit. */
+  predict(lags: readonly number[]): number {
+    return this.#trees?.predict(lags) ?? Number.NaN;
+  }
 }
 
 /** Steps back that trees see one by one. */

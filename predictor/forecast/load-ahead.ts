@@ -1,5 +1,5 @@
 import { expectedAt } from "./expected-load.ts";
-import { lagsOf, LagTrees } from "./lag-trees.ts";
+import { LagForecast, lagsOf } from "./lag-trees.ts";
 import { Mixture } from "./mixture.ts";
 import { Recent } from "./recent.ts";
 import { Regression } from "./regression.ts";
@@ -51,14 +51,6 @@ export interface AheadErrors {
   readonly bias: number;
 }
 
-/** Small, as they are fitted in the predictor's own thread: some 5 ms. */
-const TREES = { trees: 40, depth: 3, rate: 0.15 } as const;
-/** Origins that trees are first fitted to, and so many times as many from which they are fitted again. */
-const LEAST_FITTED = 96;
-const FIT_AGAIN = 1.25;
-/** Origins after which they are fitted again at the latest. */
-const MOST_UNFITTED = 144;
-
 interface Origin {
   readonly forecasts: Record<AheadMethod, number>;
   readonly inputs: readonly number[];
@@ -82,12 +74,7 @@ export class Ahead {
   private readonly loads: number[] = [];
   private readonly made: { readonly origin: Origin; readonly served: LoadAhead }[] = [];
   private readonly regression = new Regression(INPUTS);
-  private readonly trees = new LagTrees(TREES);
-  private readonly examples: { readonly lags: (readonly number[])[]; readonly changes: number[] } = {
-    lags: [],
-    changes: [],
-  };
-  private fitted = 0;
+  private readonly trees = new LagForecast();
   private readonly mixture = new Mixture(AHEAD_METHODS.length);
   private readonly spread = new Recent(SPREAD_OVER);
   private readonly tally = {
@@ -154,17 +141,7 @@ export class Ahead {
     within.add(load >= low && load <= high ? 1 : 0);
     const change = Math.max(-MOST_CHANGE, Math.min(MOST_CHANGE, (load - origin.base) / scale));
     this.regression.learn(origin.inputs, change);
-    this.learnByTrees(origin.lags, change);
-  }
-
-  private learnByTrees(lags: readonly number[], change: number): void {
-    const { changes, lags: rows } = this.examples;
-    rows.push(lags);
-    changes.push(change);
-    const due = Math.max(LEAST_FITTED, Math.min(FIT_AGAIN * this.fitted, this.fitted + MOST_UNFITTED));
-    if (changes.length < due) return;
-    this.trees.fit(rows, changes);
-    this.fitted = changes.length;
+    this.trees.learn(origin.lags, change);
   }
 
   private originNow(): Origin {
@@ -202,7 +179,7 @@ export class Ahead {
         long: (loads.length < LONG_STEPS ? mean : long) ?? base,
         season: expected,
         regression,
-        trees: this.trees.isFitted ? Math.max(0, base + scale * this.trees.predict(lags)) : Number.NaN,
+        trees: Math.max(0, base + scale * this.trees.predict(lags)),
       },
     };
   }
@@ -217,7 +194,8 @@ export class Ahead {
   private serve({ forecasts, scale }: Origin): LoadAhead {
     const known = AHEAD_METHODS.map((method) => !Number.isNaN(forecasts[method]));
     const shares = this.mixture.weights.map((weight, at) => (known[at] === true ? weight : 0));
-    const all = shares.reduce((sum, each) => sum + each, 0);
+    // Where nobody who speaks has a share any more, the last load is served.
+    const all = shares.reduce((sum, each) => sum + each, 0) || 1;
     // About the last load, so that methods that agree are not rounded apart.
     const { naive } = forecasts;
     const middle = asList(forecasts).reduce(
