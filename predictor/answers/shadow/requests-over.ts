@@ -87,7 +87,7 @@ interface RouteTails {
 
 /** Predicted percentiles of the routes under the load of the window. */
 function tailsOf(models: WhatIf, sizes: ReadonlyMap<string, ShadowSizes>): ReadonlyMap<string, RouteTails> {
-  const cost = models.models(1 / models.models(1).loadRatio);
+  const cost = models.models(1 / models.loadRatio);
   const at = (sizeOf: (sizes: ShadowSizes) => Size): { tail: number; sigma: number }[] => {
     setAll(cost, sizes, sizeOf);
     return Array.from({ length: cost.routeCount }, (_, route) => ({

@@ -43,6 +43,11 @@ export class WhatIf {
     return this.#make(loadRatio);
   }
 
+  /** Load that was planned for, over the measured one. */
+  get loadRatio(): number {
+    return this.#cost.loadRatio;
+  }
+
   #numberOf(service: string): number {
     return this.#cost.services.findIndex(({ name }) => name === service);
   }
