@@ -99,17 +99,27 @@ export function discover(
     if (askedRoots.length > 0 && pending.size === 0) break;
   }
   // A container that a kubelet of its own runs in is a node: what its pods use is not counted twice.
-  const isNode = ({ path }: FoundContainer): boolean =>
-    [...roots].some((root) => root.startsWith(`${path}/`));
-  const found = [...containers.values()].filter((each) => !isNode(each));
-  return { containers: found, directories, roots: [...roots], unreadable };
+  const rootPaths = [...roots];
+  const ownContainers = [...containers.values()].filter(
+    ({ path }) => !rootPaths.some((root) => root.startsWith(`${path}/`)),
+  );
+  return { containers: ownContainers, directories, roots: rootPaths, unreadable };
 }
 
 /** Containers found in a tree that have cgroups below them: a directory has a link for itself, for its name and for each of these. */
 const parents = ({ containers, tree }: Search): string[] =>
   [...containers.values()].flatMap(({ directory, path }) =>
-    directory.startsWith(tree) && statSync(directory, { throwIfNoEntry: false })?.nlink !== 2 ? [path] : [],
+    directory.startsWith(tree) && hasChildren(directory) ? [path] : [],
   );
+
+/** Where that cannot be read nothing is looked for below. */
+function hasChildren(directory: string): boolean {
+  try {
+    return statSync(directory).nlink !== 2;
+  } catch {
+    return false;
+  }
+}
 
 /** Kubelet's roots below some cgroups, level by level; adds the containers in flat directories beside them. */
 function kubeletRoots(search: Search, from: readonly string[], deepest: number): string[] {
