@@ -1,4 +1,4 @@
-import { accuracyOf, levelAfter, mostUnlike } from "../../../models/level/level-memory.ts";
+import { accuracyOf, levelAfter, mostUnlike, networkShare } from "../../../models/level/level-memory.ts";
 import type { LevelAccuracy, LevelMemory, ModelLogs } from "../../../models/level/level-memory.ts";
 import { askModels } from "../../../models/level/mixed-shape.ts";
 import type { NetworkOfService, Place } from "../../../models/level/mixed-shape.ts";
@@ -24,6 +24,10 @@ export function networkOf({ network: memory, profile }: LevelModels): NetworkOfS
   const network = shippedNetwork();
   return state !== undefined && network.isReady(state) ? { network, state } : undefined;
 }
+
+/** The network where its record of changes gives it a say; undefined elsewhere. */
+export const heardNetworkOf = (model: LevelModels): NetworkOfService | undefined =>
+  networkShare(model.level) > 0 ? networkOf(model) : undefined;
 
 /** What network and level are after a window. @param profile after it */
 export function levelsAfter(

@@ -1,7 +1,6 @@
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { Window } from "@tradewind/core/contract/window.ts";
 import { allocatedCpuCores, hasCpuLimits, mainContainers } from "@tradewind/core/measure/main-containers.ts";
-import { networkShare } from "../../../models/level/level-memory.ts";
 import { MixedShape } from "../../../models/level/mixed-shape.ts";
 import { changeInterval } from "../../../models/queue/change-interval.ts";
 import type { ContainerPlace } from "../../../models/queue/change-interval.ts";
@@ -19,7 +18,7 @@ import type { Observation } from "../../facts/observation.ts";
 import type { Size } from "../../facts/size.ts";
 import { bounded } from "../../facts/target.ts";
 import type { CostWindow } from "../learn/cost-window.ts";
-import { networkOf } from "../learn/learn-levels.ts";
+import { heardNetworkOf } from "../learn/learn-levels.ts";
 import { profileObservation } from "../learn/learn-services.ts";
 import { modelPercentile, ownTailSeconds } from "../learn/percentile.ts";
 import type { CostMemory, ServiceModelMemory } from "../learn/state.ts";
@@ -85,11 +84,7 @@ export function servicesNow(
           { isNetworkUsed: cost.network, warmUpFactor },
         ),
       };
-      const hasNetwork =
-        cost.network &&
-        model !== undefined &&
-        networkShare(model.level) > 0 &&
-        networkOf(model) !== undefined;
+      const hasNetwork = cost.network && model !== undefined && heardNetworkOf(model) !== undefined;
       return { observation, model, hasNetwork, fixed: fixedFacts, speeds, resizeCores };
     });
   const names = new Set(measured.map(({ fixed }) => fixed.name));
@@ -204,16 +199,18 @@ function modelled(
 /** Self times of pods, by ln of the CPU seconds that a request takes there over those on the nodes of now. */
 type SelfTimes = (logOf: (replicas: number) => number) => OwnTimes;
 
-/** Undefined where its last window does not say at what load it runs: then the curve alone says all. */
+/** Undefined where the network has no say, or the last window does not say at what load the service runs: then the curve alone says all. */
 function mixedShape(
   model: ServiceModelMemory,
   window: Window,
   percentile: ReturnType<typeof modelPercentile>,
 ): MixedShape | undefined {
+  const network = heardNetworkOf(model);
+  if (network === undefined) return undefined;
   const { cpuCores, loadPerContainer } = profileObservation(window, false, { youngSeconds: 0 }) ?? {};
   if (!isPositive(loadPerContainer)) return undefined;
   const here = { cpuCores, loadPerContainer };
-  return new MixedShape(model.profile, percentile, { here, level: model.level, network: networkOf(model) });
+  return new MixedShape(model.profile, percentile, { here, level: model.level, network });
 }
 
 /** @param isLimited CPU limits bind; without one the size of a container changes no time */
