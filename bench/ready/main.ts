@@ -7,7 +7,7 @@ import { obstacleOf } from "@tradewind/simulator/course/plant.ts";
 import type { Benchmark } from "../benchmark.ts";
 import { named, wholeNumber } from "../course/main.ts";
 import { watched } from "./watched.ts";
-import type { Watched } from "./watched.ts";
+import type { ReadyRun } from "./watched.ts";
 
 const FIRST_SEED = 60_000;
 /** Plants of two hours and more. */
@@ -20,7 +20,8 @@ const OPTIONS = {
   "first-seed": { type: "string" },
 } as const;
 
-const countOf = (all: readonly Watched[], isSo: (one: Watched) => boolean): number => all.filter(isSo).length;
+const countOf = (all: readonly ReadyRun[], isSo: (run: ReadyRun) => boolean): number =>
+  all.filter(isSo).length;
 
 export const benchmark: Benchmark = {
   summary: "whether ready says safe where act then holds the objective, and not yet where it does not",
@@ -34,21 +35,21 @@ export const benchmark: Benchmark = {
     const plants = named(COURSE, text("plants"), usual);
     const firstSeed = wholeNumber(text("first-seed"), FIRST_SEED);
     const seeds = wholeNumber(text("seeds"), 1);
-    const each: Watched[] = [];
+    const runs: ReadyRun[] = [];
     for (let seed = firstSeed; seed < firstSeed + seeds; seed += 1) {
       for (const plant of plants) {
-        each.push(await watched(obstacleOf(plant), seed));
-        progress(`ready: ${each.length} of ${seeds * plants.length} runs`);
+        runs.push(await watched(obstacleOf(plant), seed));
+        progress(`ready: ${runs.length} of ${seeds * plants.length} runs`);
       }
     }
     return {
-      runs: each.length,
-      right: countOf(each, ({ holds, isSafe }) => holds === isSafe) / each.length,
-      safeAndHeld: countOf(each, ({ holds, isSafe }) => isSafe && holds),
-      safeAndMissed: countOf(each, ({ holds, isSafe }) => isSafe && !holds),
-      notYetAndHeld: countOf(each, ({ holds, isSafe }) => !isSafe && holds),
-      notYetAndMissed: countOf(each, ({ holds, isSafe }) => !isSafe && !holds),
-      each,
+      runs: runs.length,
+      right: countOf(runs, ({ holds, isSafe }) => holds === isSafe) / runs.length,
+      safeAndHeld: countOf(runs, ({ holds, isSafe }) => isSafe && holds),
+      safeAndMissed: countOf(runs, ({ holds, isSafe }) => isSafe && !holds),
+      notYetAndHeld: countOf(runs, ({ holds, isSafe }) => !isSafe && holds),
+      notYetAndMissed: countOf(runs, ({ holds, isSafe }) => !isSafe && !holds),
+      each: runs,
     };
   },
 };

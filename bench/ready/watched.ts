@@ -17,7 +17,7 @@ import type { Obstacle } from "@tradewind/simulator/contenders/run.ts";
 import { Registry } from "prom-client";
 
 /** One plant: what readiness said after the first part, and what act came to in the second. */
-export interface Watched {
+export interface ReadyRun {
   readonly plant: string;
   readonly seed: number;
   readonly isSafe: boolean;
@@ -29,7 +29,7 @@ export interface Watched {
 }
 
 /** The HPA scales and Tradewind looks on in the first part; Tradewind acts in a run of its own, of which the second part counts. */
-export async function watched(obstacle: Obstacle, seed: number): Promise<Watched> {
+export async function watched(obstacle: Obstacle, seed: number): Promise<ReadyRun> {
   const { plant } = obstacle;
   const { application, seconds, startMs, warmUpSeconds } = plant;
   const askedAtMs = startMs + 1e3 * (warmUpSeconds + (seconds - warmUpSeconds) / 2);

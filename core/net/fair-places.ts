@@ -80,10 +80,10 @@ export class FairPlaces {
     const own = this.bySender.get(sender);
     if ((own?.size ?? 0) >= this.limits.maxPerSender) return this.evict(longestIdle(own ?? []));
     if (this.held < this.limits.maxPlaces) return true;
-    let most: Set<HeldPlace> = new Set();
-    for (const places of this.bySender.values()) if (places.size > most.size) most = places;
-    if (most.size <= (own?.size ?? 0) + 1) return this.evict(longestIdle(this.all()));
-    return this.evict(longestIdle(most) ?? most.values().next().value);
+    let largest: Set<HeldPlace> = new Set();
+    for (const places of this.bySender.values()) if (places.size > largest.size) largest = places;
+    if (largest.size <= (own?.size ?? 0) + 1) return this.evict(longestIdle(this.all()));
+    return this.evict(longestIdle(largest) ?? largest.values().next().value);
   }
 
   private *all(): Generator<HeldPlace> {

@@ -126,8 +126,8 @@ export function connectionOf(
     server: cluster.server,
     namespace: namespace ?? "default",
     credentials: async () => {
-      const own = await credentialsOf(config, proxy);
-      return { ...own, headers: { ...own.headers, ...impersonation } };
+      const credentials = await credentialsOf(config, proxy);
+      return { ...credentials, headers: { ...credentials.headers, ...impersonation } };
     },
   };
 }

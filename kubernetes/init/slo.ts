@@ -84,8 +84,9 @@ export function latencySlosOf(text: string, file: string): LatencySlo[] {
 
 /** The latency objectives of one object of these tools; none of what is no such object. */
 export function latencySlosIn(object: unknown): LatencySlo[] {
-  const sloth = SlothFile.safeParse(object).data?.slos ?? SlothObject.safeParse(object).data?.spec.slos ?? [];
-  const found = sloth.flatMap(({ name, objective, sli }) => {
+  const sloths =
+    SlothFile.safeParse(object).data?.slos ?? SlothObject.safeParse(object).data?.spec.slos ?? [];
+  const slos = sloths.flatMap(({ name, objective, sli }) => {
     const query = sli.events?.errorQuery ?? sli.events?.error_query ?? "";
     return slo(`Sloth '${name}'`, bucketSeconds(query), objective / 100, query);
   });
@@ -95,10 +96,10 @@ export function latencySlosIn(object: unknown): LatencySlo[] {
     const query = latency?.success.metric ?? latencyNative?.total?.metric ?? "";
     const seconds =
       latencyNative === undefined ? bucketSeconds(query) : parseDurationSeconds(latencyNative.latency);
-    found.push(...slo(`Pyrra '${pyrra.metadata.name}'`, seconds, Number(pyrra.spec.target) / 100, query));
+    slos.push(...slo(`Pyrra '${pyrra.metadata.name}'`, seconds, Number(pyrra.spec.target) / 100, query));
   }
   const open = OpenSlo.safeParse(object).data;
-  return open === undefined ? found : [...found, ...openSlo(open)];
+  return open === undefined ? slos : [...slos, ...openSlo(open)];
 }
 
 /** The objective of an entry among those that were found: the only one whose query names it, else the only one at all. */

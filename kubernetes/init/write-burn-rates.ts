@@ -32,8 +32,8 @@ export function burnRatesYaml({ name, namespace, percentile }: BurnRates): strin
     labels: { application: name },
   }));
   const alerts = BURNS.map(({ long, rate: times, severity, short }) => {
-    const most = +Math.min(MOST_OVER, times * budget).toPrecision(6);
-    const over = (window: string): string => `${recordOf(window)}{${label}} > ${most}`;
+    const overRatio = +Math.min(MOST_OVER, times * budget).toPrecision(6);
+    const over = (window: string): string => `${recordOf(window)}{${label}} > ${overRatio}`;
     return {
       alert: "ErrorBudgetBurns",
       expr: `${over(long)} and ${over(short)}`,
