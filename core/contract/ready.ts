@@ -17,6 +17,8 @@ export const READY_CHECKS = [
 export const ReadyCheck = z.strictObject({
   code: z.enum(READY_CHECKS),
   isMet: z.boolean(),
+  /** Where it is not met: worth knowing, and no reason against `act`. Absent: it is one. */
+  isNote: z.literal(true).optional(),
   /** What was found, with its numbers, and what to do where it is not met. */
   text: z.string().max(1_000),
   facts: z.record(z.string().max(64), z.number()),
@@ -31,15 +33,18 @@ export const Readiness = z.strictObject({
   application: ObjectName,
   namespace: ObjectName,
   atMs: EpochMs,
-  /** Every check is met. */
+  /** Every check is met, or not met and a note. */
   isSafe: z.boolean(),
   checks: z.array(ReadyCheck).max(READY_CHECKS.length),
 });
 export type Readiness = z.infer<typeof Readiness>;
 
-/** `act is safe`, or `not yet, because …` with the first sentence of each check that is not met. */
+/** A reason not to act yet. */
+export const standsAgainst = ({ isMet, isNote }: ReadyCheck): boolean => !isMet && isNote !== true;
+
+/** `act is safe`, or `not yet, because …` with the first sentence of each check that stands against it. */
 export function verdictText({ checks }: Pick<Readiness, "checks">): string {
-  const open = checks.filter(({ isMet }) => !isMet);
+  const open = checks.filter(standsAgainst);
   if (open.length === 0) return "act is safe";
   return `not yet, because ${open.map(({ text }) => text.split(";")[0] ?? "").join("; ")}`;
 }

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { READY_CHECKS, Readiness, verdictText } from "@tradewind/core/contract/ready.ts";
+import { READY_CHECKS, Readiness, standsAgainst, verdictText } from "@tradewind/core/contract/ready.ts";
 import type { ReadyCheck } from "@tradewind/core/contract/ready.ts";
 import { accessOf, addAccessFlags, askFor } from "@tradewind/core/net/endpoint/own-process.ts";
 import type { AccessFlags } from "@tradewind/core/net/endpoint/own-process.ts";
@@ -73,18 +73,21 @@ type Paint = Parameters<Parameters<typeof printAnswer>[0]["text"]>[0];
 function inWords(readiness: Readiness, hasCluster: boolean, paint: Paint): string {
   const { application, checks, isSafe, namespace } = readiness;
   const lines = checks.map(
-    ({ isMet, text }) => `  ${isMet ? paint("green", "ok     ") : paint("yellow", "not yet")}  ${text}`,
+    (check) => `  ${check.isMet ? paint("green", "ok     ") : noteOf(check, paint)}  ${check.text}`,
   );
   const note = hasCluster ? [] : ["", "Other autoscalers and fallbacks were not looked at: give --cluster."];
   const verdict = paint(isSafe ? "green" : "yellow", verdictText(readiness));
   return [`${namespace}/${application}: ${verdict}`, "", ...lines, ...note].join("\n");
 }
 
+const noteOf = (check: ReadyCheck, paint: Paint): string =>
+  standsAgainst(check) ? paint("yellow", "not yet") : "note   ";
+
 function withCluster(said: Readiness, more: readonly ReadyCheck[]): Readiness {
   const checks = [...said.checks, ...more].toSorted(
     (a, b) => READY_CHECKS.indexOf(a.code) - READY_CHECKS.indexOf(b.code),
   );
-  return { ...said, checks, isSafe: checks.every(({ isMet }) => isMet) };
+  return { ...said, checks, isSafe: !checks.some(standsAgainst) };
 }
 
 const MOST_OBJECTS = 10_000;

@@ -1,7 +1,7 @@
 import type { ApplicationRef } from "@tradewind/core/contract/application-list.ts";
 import type { ServiceAccuracy } from "@tradewind/core/contract/accuracy.ts";
 import type { AuditEvent } from "@tradewind/core/contract/audit.ts";
-import { READY_SCHEMA } from "@tradewind/core/contract/ready.ts";
+import { READY_SCHEMA, standsAgainst } from "@tradewind/core/contract/ready.ts";
 import type { Readiness, ReadyCheck } from "@tradewind/core/contract/ready.ts";
 import type { ServedApplication, ServedRecommendation } from "@tradewind/core/contract/recommendation.ts";
 import { SIZES } from "@tradewind/core/contract/recommendation.ts";
@@ -58,7 +58,7 @@ export function readiness(facts: ReadyFacts): Readiness {
     application: facts.place.application,
     namespace: facts.place.namespace,
     atMs: facts.nowMs,
-    isSafe: checks.every(({ isMet }) => isMet),
+    isSafe: !checks.some(standsAgainst),
     checks,
   };
 }
@@ -130,6 +130,8 @@ const model: Check = ({ accuracy, services }) => {
   return {
     code: "model",
     isMet,
+    // The planner itself holds such services near.
+    ...(badlyKnown.length > 0 && { isNote: true }),
     text: text.slice(0, 1_000),
     facts: {
       services: services.length,
@@ -149,6 +151,7 @@ const steady: Check = ({ events, nowMs }) => {
   return {
     code: "steady",
     isMet,
+    ...(!isMet && { isNote: true }),
     text: `${takenBack} of ${decisions.length} proposals of the last 24 h were reverted within ${SOON_MS / 60_000} min${isMet ? "" : `; at most ${percent(MOST_BACK_RATIO)} should be: a wider objective or larger steps calm it`}`,
     facts: { proposals: decisions.length, takenBack },
   };

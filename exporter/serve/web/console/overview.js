@@ -100,11 +100,15 @@ function Ready({ standing }) {
     h(
       "ul",
       { class: "events" },
-      answer.checks.map(({ code, isMet, text }) =>
+      answer.checks.map(({ code, isMet, isNote, text }) =>
         h(
           "li",
           { key: code },
-          h(Chip, { kind: isMet ? "good" : "warn" }, isMet ? "ok" : "not yet"),
+          h(
+            Chip,
+            { kind: isMet ? "good" : isNote ? "" : "warn" },
+            isMet ? "ok" : isNote ? "note" : "not yet",
+          ),
           " ",
           h("span", { class: "small" }, text),
         ),

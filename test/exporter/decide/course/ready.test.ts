@@ -101,14 +101,6 @@ describe("an application that only looks on", () => {
       { missing: 1 },
     ],
     ["has no model that was compared yet", { accuracy: undefined }, "model", { compared: 0 }],
-    ["has self times that are off by half", { accuracy: [{ ...KNOWN, error: 0.45 }] }, "model", { off: 1 }],
-    [
-      "has models that a rule of one line beats",
-      { accuracy: [{ ...KNOWN, isHeldNear: true, modelError: 0.3 }] },
-      "model",
-      { off: 1 },
-    ],
-    ["takes its proposals back", { events: NERVOUS }, "steady", { proposals: 6, takenBack: 3 }],
     [
       "misses without knowing a size that helps",
       { budget: { budgetLeftRatio: -2, budgetSeconds: 80_000 } },
@@ -128,6 +120,21 @@ describe("an application that only looks on", () => {
     expect(said.isSafe).toBe(false);
     expect(said.checks.filter(({ isMet }) => !isMet)).toMatchObject([{ code, facts: numbers }]);
     expect(verdictText(said)).toMatch(/^not yet, because /);
+  });
+
+  it.each<[string, Partial<ReadyFacts>, string, Record<string, number>]>([
+    ["self times are off by half", { accuracy: [{ ...KNOWN, error: 0.45 }] }, "model", { off: 1 }],
+    [
+      "a rule of one line beats the models",
+      { accuracy: [{ ...KNOWN, isHeldNear: true, modelError: 0.3 }] },
+      "model",
+      { off: 1 },
+    ],
+    ["proposals are taken back", { events: NERVOUS }, "steady", { proposals: 6, takenBack: 3 }],
+  ])("notes, and does not hold against act, that %s", (_, facts, code, numbers) => {
+    const said = readiness({ ...SAFE, ...facts });
+    expect(said.checks.filter(({ isMet }) => !isMet)).toMatchObject([{ code, isNote: true, facts: numbers }]);
+    expect([said.isSafe, verdictText(said)]).toEqual([true, "act is safe"]);
   });
 
   it("takes a maximum that plans carry for one of its own where the configuration is not known", () => {
