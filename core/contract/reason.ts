@@ -155,6 +155,18 @@ export const Reason = z.discriminatedUnion("code", [
     selfTimeRatio: NonNegative,
     cpuRatio: NonNegative,
   }),
+  reason("replicas-tried", {
+    fromReplicas: Count,
+    replicas: Count,
+    /** What those that there were answered while requests queued. */
+    requestsPerSecond: NonNegative,
+  }),
+  reason("queue-per-replica", {
+    replicas: Count,
+    /** The most that one replica answers. */
+    requestsPerSecond: NonNegative,
+  }),
+  reason("replicas-no-help", {}),
   reason("at-cpu-limit", { throttledRatio: Ratio }),
   reason("memory-peak", { fromBytes: NonNegative, toBytes: NonNegative, peakRatio: NonNegative }),
   reason("cpu-cores", { fromCores: NonNegative, toCores: NonNegative }),

@@ -71,6 +71,13 @@ const SENTENCES: Sentences = {
     `${percent(expectedRatio)}: they do not explain it`,
   "held-up": ({ cpuRatio, selfTimeRatio }) =>
     `takes ${selfTimeRatio.toFixed(1)} times as long as while the objective was met, at ${percent(cpuRatio)} CPU use: it waits for something else, and nothing is taken of it`,
+  "replicas-tried": (facts) =>
+    `tries ${replicas(facts.replicas)} in place of ${facts.fromReplicas}, which answer ${rate(facts.requestsPerSecond)} while others wait: ` +
+    "they help where each has a queue of its own",
+  "queue-per-replica": (facts) =>
+    `more replicas have shown that each has a queue of its own and answers ${rate(facts.requestsPerSecond)} at most: ${replicas(facts.replicas)} at least`,
+  "replicas-no-help": () =>
+    "more replicas were tried and did not help: what it waits for is not its own, and none is added for it",
   "at-cpu-limit": ({ throttledRatio }) =>
     `${percent(throttledRatio)} of its CPU time is throttled in a miss that the models do not explain: grows without them`,
   "memory-peak": ({ fromBytes, peakRatio, toBytes }) =>

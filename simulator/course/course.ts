@@ -19,6 +19,7 @@ import { NOT_A_NUMBER } from "./obstacles/not-a-number.ts";
 import { OFF_PATH_WORKER } from "./obstacles/off-path-worker.ts";
 import { ONE_THREAD } from "./obstacles/one-thread.ts";
 import { OTHER_APPLICATIONS } from "./obstacles/other-applications.ts";
+import { OWN_LOCK } from "./obstacles/own-lock.ts";
 import { POD_STARTS } from "./obstacles/pod-start.ts";
 import { RETRY_STORM } from "./obstacles/retry-storm.ts";
 import { ROLLING_DEPLOY } from "./obstacles/rolling-deploy.ts";
@@ -52,6 +53,7 @@ export const COURSE: readonly ObstacleModel[] = [
   WARM_UP,
   OFF_PATH_WORKER,
   ONE_THREAD,
+  OWN_LOCK,
   SLOW_HPA,
   ...POD_STARTS,
   SAMPLED_TRACES,

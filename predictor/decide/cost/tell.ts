@@ -167,7 +167,7 @@ function plannedTarget(
     /** Why a miss is not ended. */
     readonly stays: readonly Reason[];
   },
-  { grownCores, heldUp, level, measured, window }: Problem,
+  { grownCores, heldUp, level, measured, queueReasons, window }: Problem,
   { cost, tradedFor, waiting }: Solution,
 ): Target {
   const { fixed, model, observation } = measured[number] as ServiceNow;
@@ -187,6 +187,7 @@ function plannedTarget(
       ...placementReasons(observation, replicas, waitingReplicas, tradedFor),
       ...(isGrown(cost, number) ? [] : changes.stays),
       ...whyOf(heldUp.get(fixed.name), grownCores.has(fixed.name), observation),
+      ...(queueReasons.get(fixed.name) ?? []),
       replicasReason(observation, replicas),
       ...sizeReasons(observation, statedSizes, memoryRatio),
       ...weighed(number, cost, window.application.prices, window.verdict.objective.percentile),

@@ -211,6 +211,18 @@ const EXAMPLES: readonly (readonly [Reason, string])[] = [
     "takes 24.0 times as long as while the objective was met, at 5 % CPU use: it waits for something else, and nothing is taken of it",
   ],
   [
+    { code: "replicas-tried", fromReplicas: 1, replicas: 3, requestsPerSecond: 3.2 },
+    "tries 3 replicas in place of 1, which answer 3.2 requests/s while others wait: they help where each has a queue of its own",
+  ],
+  [
+    { code: "queue-per-replica", replicas: 3, requestsPerSecond: 3.2 },
+    "more replicas have shown that each has a queue of its own and answers 3.2 requests/s at most: 3 replicas at least",
+  ],
+  [
+    { code: "replicas-no-help" },
+    "more replicas were tried and did not help: what it waits for is not its own, and none is added for it",
+  ],
+  [
     { code: "at-cpu-limit", throttledRatio: 0.99 },
     "99 % of its CPU time is throttled in a miss that the models do not explain: grows without them",
   ],

@@ -148,6 +148,7 @@ function serviceAfter(
     ...(model.rising && { rising: model.rising }),
     ...(bursts && { bursts }),
     ...(model.grownAtLimit && { grownAtLimit: model.grownAtLimit }),
+    ...(model.ownQueue && { ownQueue: model.ownQueue }),
     ...(model.onClasses && { onClasses: model.onClasses }),
   };
 }

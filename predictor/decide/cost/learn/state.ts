@@ -34,6 +34,26 @@ export type RouteMemory = z.infer<typeof RouteMemory>;
 export const Calls = z.strictObject({ calls: NonNegative, requests: NonNegative });
 export type Calls = z.infer<typeof Calls>;
 
+/** What is known of the queue of a service that waited for something else than its CPU. */
+export const OwnQueue = z.discriminatedUnion("found", [
+  /** It waits, for so many windows in a row. */
+  z.strictObject({ found: z.literal("wait"), windows: NonNegative }),
+  /** More replicas are tried: how many there were, what they answered at most, and windows in which all of the new ones served. */
+  z.strictObject({
+    found: z.literal("trial"),
+    sinceMs: EpochMs,
+    fromReplicas: NonNegative,
+    replicas: NonNegative,
+    answeredPerSecond: NonNegative,
+    windows: NonNegative,
+  }),
+  /** More replicas helped: each has a queue of its own, and answers so many requests per second at most. */
+  z.strictObject({ found: z.literal("own"), atMs: EpochMs, perReplica: z.number().positive() }),
+  /** More replicas did not help. */
+  z.strictObject({ found: z.literal("none"), atMs: EpochMs }),
+]);
+export type OwnQueue = z.infer<typeof OwnQueue>;
+
 export const ServiceModelMemory = z.strictObject({
   service: ServiceName,
   profile: ProfileState,
@@ -58,6 +78,8 @@ export const ServiceModelMemory = z.strictObject({
   rising: z.strictObject({ sinceMs: EpochMs, replicas: NonNegative }).optional(),
   /** CPU of all containers that a miss asked for which the models did not explain, cores, and the end of the last window that did. */
   grownAtLimit: z.strictObject({ cores: NonNegative, atMs: EpochMs }).optional(),
+  /** Absent while nothing but CPU was waited for. */
+  ownQueue: OwnQueue.optional(),
   /** Its self-time tail while all routes through it met their objectives, seconds: discounted mean of such windows; absent before any. */
   metTailSeconds: NonNegative.optional(),
   /** Containers by class of their node in the last window: the profile is that of requests on these. Absent where nodes are alike. */
@@ -108,13 +130,21 @@ export function shiftMemory(memory: CostMemory, moved: (ms: number) => number): 
       points: outlook.points.map((each) => Object.assign({}, each, { endMs: moved(each.endMs) })),
     },
     services: services.map((each) => {
-      const { grownAtLimit, killedMs, profile, rising } = each;
+      const { grownAtLimit, killedMs, ownQueue, profile, rising } = each;
       return Object.assign({}, each, {
         profile: profile.atMs === undefined ? profile : { ...profile, atMs: moved(profile.atMs) },
         ...(killedMs !== undefined && { killedMs: moved(killedMs) }),
+        ...(ownQueue && { ownQueue: shiftQueue(ownQueue, moved) }),
         ...(grownAtLimit && { grownAtLimit: { ...grownAtLimit, atMs: moved(grownAtLimit.atMs) } }),
         ...(rising && { rising: { sinceMs: moved(rising.sinceMs), replicas: rising.replicas } }),
       });
     }),
   };
+}
+
+function shiftQueue(ownQueue: OwnQueue, moved: (ms: number) => number): OwnQueue {
+  if (ownQueue.found === "wait") return ownQueue;
+  return ownQueue.found === "trial"
+    ? { ...ownQueue, sinceMs: moved(ownQueue.sinceMs) }
+    : { ...ownQueue, atMs: moved(ownQueue.atMs) };
 }

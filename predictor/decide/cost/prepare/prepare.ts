@@ -9,6 +9,7 @@ import type { CostMemory } from "../learn/state.ts";
 import type { RouteToHold, TotalLimits } from "../price/cost-inputs.ts";
 import { loadNow } from "./arrivals.ts";
 import { growthAtLimit } from "./growth-at-limit.ts";
+import { ownQueues } from "./own-queue.ts";
 import { judgeMisses, routesToHold } from "./routes.ts";
 import type { HeldUp, UnexplainedMiss } from "./routes.ts";
 import { lacksModel, servicesNow } from "./service-now.ts";
@@ -36,6 +37,8 @@ export interface Problem extends Sizing {
   readonly unexplained: readonly UnexplainedMiss[];
   /** CPU of all containers that measured misses ask for, cores by service. */
   readonly grownCores: ReadonlyMap<string, number>;
+  /** What was found of queues that no CPU ends, by service. */
+  readonly queueReasons: ReadonlyMap<string, readonly Reason[]>;
   readonly routes: readonly RouteToHold[];
   readonly limits: TotalLimits;
   /** The same at the current load: without load that may come or that full services may hide. */
@@ -56,13 +59,15 @@ export function prepare(memory: CostMemory, window: CostWindow): Problem | Model
   const misses = judgeMisses(window, memory, services, load);
   const growth = growthAtLimit(window, memory, misses.unexplained);
   const budgets = budgetsNow(memory.budgets, growth.doubted, budgetRules(window));
-  const counted = { ...growth.memory, budgets };
+  const queues = ownQueues(window, growth.memory, misses.heldUp, load);
+  const counted = { ...growth.memory, budgets, services: queues.services };
   const unsure = services.measured.filter(isUnsure(window, misses.keptServices));
   const keptServices = new Set(unsure.map(({ fixed }) => fixed.name));
   const rules = {
     keptServices,
     heldUp: misses.heldUp,
     grownCores: growth.grownCores,
+    queueReplicas: queues.replicas,
     lostPerSecond: load.lostPerSecond,
   };
   const sizing = (outlook: LoadOutlook): Sizing =>
@@ -81,6 +86,7 @@ export function prepare(memory: CostMemory, window: CostWindow): Problem | Model
     heldUp: misses.heldUp,
     unexplained: misses.unexplained,
     grownCores: growth.grownCores,
+    queueReasons: queues.reasons,
     routes: routesToHold(window.routes, window, counted, index),
     limits: limitsOf(window, load.onRoute),
     atCurrentLoad: () => sizing({ ...load.outlook, ratio: 1, levelRatio: 1 }),

@@ -173,7 +173,7 @@ function unexplainedMisses(
 }
 
 /** What it takes is that of a queue before more replicas served. */
-const isUnsettled = ({ draining, settling, unproven }: Observation): boolean =>
+export const isUnsettled = ({ draining, settling, unproven }: Observation): boolean =>
   draining || settling || unproven;
 
 /** Replicas were asked for that do not serve yet, and do not wait for a node. */

@@ -33,6 +33,8 @@ export interface SizeRules {
   readonly heldUp: { has(service: string): boolean };
   /** CPU of all containers that measured misses ask for, cores by service. */
   readonly grownCores: ReadonlyMap<string, number>;
+  /** Least replicas by service for queues that no CPU ends. */
+  readonly queueReplicas: ReadonlyMap<string, number>;
   /** Requests per second that fail before they reach a service. */
   readonly lostPerSecond: ReadonlyMap<string, number>;
 }
@@ -120,15 +122,16 @@ function replicasFor({ fixed, speeds }: ServiceNow, cores: number, utilisation: 
 function bounds(
   service: ServiceNow,
   cores: number,
-  { heldUp, keptServices }: SizeRules,
+  { heldUp, keptServices, queueReplicas }: SizeRules,
   { endMs, platform, settings: { cost } }: CostWindow,
 ): Pick<ServiceToSize, "floor" | "ceiling"> {
   const { model, observation, resizeCores } = service;
   const { base, name, runningCores = base.cpuCores } = service.fixed;
   const [isHeldUp, isKept] = [heldUp.has(name), keptServices.has(name)];
   const { readyReplicas = base.replicas, resizable, spec } = observation;
-  const grownReplicas = isHeldUp ? 0 : Math.ceil(cost.mostGrowth * readyReplicas) + GROWTH_PODS;
-  const mostReplicas = Math.max(base.replicas, grownReplicas);
+  const grownReplicas = Math.ceil(cost.mostGrowth * readyReplicas) + GROWTH_PODS;
+  const forQueue = Math.min(queueReplicas.get(name) ?? 0, grownReplicas);
+  const mostReplicas = Math.max(base.replicas, isHeldUp ? forQueue : grownReplicas);
   const needed = Math.ceil(replicasFor(service, cores, cost.mostUtilisation) - ROUNDING);
   const byLoad = resizable.cpu ? 1 : Math.min(mostReplicas, needed);
   // Where a container may be killed for memory another serves meanwhile.
@@ -136,7 +139,7 @@ function bounds(
   const accuracy = accuracyOf(model?.level);
   const nearShare = cost.network && accuracy !== undefined && isOutdone(accuracy) ? NEAR : 0;
   const nearReplicas = Math.ceil(nearShare * base.replicas);
-  const leastReplicas = Math.max(byLoad, nearReplicas, isCrashing ? 2 : 0);
+  const leastReplicas = Math.max(byLoad, nearReplicas, forQueue, isCrashing ? 2 : 0);
   const mostCores = Math.min(
     spec.cpu.maxCores,
     cost.mostGrowth * runningCores,
