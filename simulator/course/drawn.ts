@@ -34,7 +34,7 @@ const MOST_WAIT_SECONDS = 0.1;
 
 const SHAPES: readonly ((rng: Rng) => ApplicationModel)[] = [
   () => shop(),
-  hotelReservation.bind(undefined, {}),
+  () => hotelReservation(),
   () => sockShop(),
   () => onlineBoutique(),
   (rng) => generated({ services: 6 + Math.floor(6 * rng()), seed: Math.floor(1e6 * rng()) }),
@@ -76,15 +76,21 @@ export const drawnName = (number: number): string => `${PREFIX}${number}`;
 
 /** The plant of a {@link drawnName}; undefined for any other name. */
 export function drawnNamed(name: string): ObstacleModel | undefined {
-  const number = name.startsWith(PREFIX) ? Number(name.slice(PREFIX.length)) : Number.NaN;
-  return Number.isSafeInteger(number) && number >= 0 ? drawnPlant(number) : undefined;
+  const number = Number(name.slice(PREFIX.length));
+  const isDrawn = Number.isSafeInteger(number) && number >= 0 && name === drawnName(number);
+  return isDrawn ? drawnPlant(number) : undefined;
 }
 
 /** p95 that plenty of pods reach at a steady load, ms. */
 function reachedMs(input: ObstacleInput, base: number, seed: number): number {
   const { application = shop(), incidents: _, ...others } = input;
   const plenty = withReplicas(application, base, PLENTY_UTILISATION);
-  const measured = obstacle({ ...others, application: plenty, load: steady(base), seconds: MEASURED_SECONDS });
+  const measured = obstacle({
+    ...others,
+    application: plenty,
+    load: steady(base),
+    seconds: MEASURED_SECONDS,
+  });
   const { plant } = obstacleOf(measured);
   const world = plant.create(seed);
   world.advanceTo(plant.startMs + 1e3 * MEASURED_SECONDS);
@@ -93,7 +99,11 @@ function reachedMs(input: ObstacleInput, base: number, seed: number): number {
   return 1e3 * rest.reduce((all, each) => all.with(each), first).quantileSeconds(0.95);
 }
 
-function withReplicas(application: ApplicationModel, perSecond: number, utilisation: number): ApplicationModel {
+function withReplicas(
+  application: ApplicationModel,
+  perSecond: number,
+  utilisation: number,
+): ApplicationModel {
   const replicas = replicasFor(application, perSecond, utilisation);
   return {
     ...application,
@@ -109,7 +119,7 @@ function withProgram(each: ServiceModel, rng: Rng): ServiceModel {
     demandSeconds: Math.min(MOST_DEMAND_SECONDS, drawn.demandSeconds),
     waitSeconds: Math.min(MOST_WAIT_SECONDS, drawn.waitSeconds),
   };
-  const times = Object.values(each.operations).flatMap((steps) => cpuMsOf(steps));
+  const times = Object.values(each.operations).map(cpuMsOf);
   const factor = (1e3 * service.demandSeconds * times.length) / times.reduce((sum, time) => sum + time, 0);
   const { housekeepingCores, waitSeconds } = service;
   const outside = `behind-${each.name}`;
@@ -139,9 +149,8 @@ function withProgram(each: ServiceModel, rng: Rng): ServiceModel {
   };
 }
 
-const cpuMsOf = (steps: readonly StepModel[]): number[] => [
-  steps.reduce((sum, step) => sum + (step.kind === "cpu" ? meanOf(step.time) : 0), 0),
-];
+const cpuMsOf = (steps: readonly StepModel[]): number =>
+  steps.reduce((sum, step) => sum + (step.kind === "cpu" ? meanOf(step.time) : 0), 0);
 
 function timeOf(meanMs: number, { demandSpread, heavyFactor, heavyShare }: TrainingService): Distribution {
   const cv = Math.sqrt(Math.expm1(demandSpread ** 2));
@@ -176,8 +185,7 @@ function incidentOf({ services }: ApplicationModel, rng: Rng): Incident {
   const atSeconds = CHANGE_SECONDS + Math.round(300 * rng());
   const kind = rng();
   const { name } = oneOf(rng, services);
-  if (kind < 0.4)
-    return { kind: "deploy", atSeconds, service: name, demandFactor: spread(rng, 0.6, 1.8) };
+  if (kind < 0.4) return { kind: "deploy", atSeconds, service: name, demandFactor: spread(rng, 0.6, 1.8) };
   if (kind < 0.7) return { kind: "node-loss", atSeconds, node: 0 };
   const factor = uniform(rng, 1.1, 1.8);
   const untilSeconds = atSeconds + 240;
