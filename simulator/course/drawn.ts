@@ -1,11 +1,11 @@
 import { seededRng } from "@tradewind/core/values/rng.ts";
 import type { Rng } from "@tradewind/core/values/rng.ts";
-import { shop } from "../applications/course-shop.ts";
+import { cpu, shop } from "../applications/course-shop.ts";
 import { generated } from "../applications/generated.ts";
 import { hotelReservation } from "../applications/hotel-reservation.ts";
 import { onlineBoutique } from "../applications/online-boutique.ts";
 import { sockShop } from "../applications/sock-shop.ts";
-import type { ApplicationModel, ServiceModel, StepModel } from "../model/application-model.ts";
+import type { ApplicationModel, ServiceModel, StepModel, WarmUpModel } from "../model/application-model.ts";
 import { demandPerRequest, replicasFor } from "../model/demand.ts";
 import { bimodal, fixed, lognormal, meanOf } from "../model/distribution.ts";
 import type { Distribution } from "../model/distribution.ts";
@@ -134,18 +134,19 @@ function withProgram(each: ServiceModel, rng: Rng): ServiceModel {
       ],
     ]),
   );
+  const warming: WarmUpModel = { factor: 1 + warmUp, seconds: 60, shape: "linear" };
   const isPooled = waitSeconds > 0 && service.connections < Infinity;
   return {
     ...each,
     operations: {
       ...operations,
-      ...(housekeepingCores > 0 && { housekeeping: [{ kind: "cpu", time: fixed(100 * housekeepingCores) }] }),
+      ...(housekeepingCores > 0 && { housekeeping: [cpu(fixed(100 * housekeepingCores))] }),
     },
     ...(housekeepingCores > 0 && { periodic: [{ operation: "housekeeping", everySeconds: 0.1 }] }),
     threads: Math.min(service.threads, 1_000),
     blocking: service.holdsThread,
     ...(isPooled && { pools: { [outside]: service.connections } }),
-    ...(warmUp > 0 && { warmUp: { factor: 1 + warmUp, seconds: 60, shape: "linear" } }),
+    ...(warmUp > 0 && { warmUp: warming }),
   };
 }
 
