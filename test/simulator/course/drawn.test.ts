@@ -1,7 +1,4 @@
-import { run } from "@tradewind/simulator/contenders/run.ts";
-import { CONTENDERS } from "@tradewind/simulator/contenders/contenders.ts";
 import { drawnName, drawnNamed, drawnPlant } from "@tradewind/simulator/course/drawn.ts";
-import { obstacleOf } from "@tradewind/simulator/course/plant.ts";
 import { describe, expect, it } from "vitest";
 
 /** What JSON says of it: its load is a function. */
@@ -17,22 +14,5 @@ describe("plants that are drawn", () => {
     expect(drawnNamed(drawnName(7))?.name).toBe("drawn-7");
     for (const name of ["wave", "drawn-", "drawn--1", "drawn-1.5"])
       expect({ name, plant: drawnNamed(name) }).toEqual({ name, plant: undefined });
-  });
-
-  it("hold their objective at the load that they begin with where there are pods enough", async () => {
-    const drawn = drawnPlant(7);
-    const { load, ...model } = drawn.model;
-    const services = model.application.services.map((each) =>
-      Object.assign({}, each, { replicas: 3 * each.replicas }),
-    );
-    const application = { ...model.application, services };
-    const { incidents: _, ...quiet } = { ...model, application, seconds: 120, load: () => load(0) };
-    const { requestsOver } = await run({
-      obstacle: obstacleOf({ ...drawn, warmUpSeconds: 60, model: quiet }),
-      contender: CONTENDERS.find(({ name }) => name === "static")!,
-      actuators: "replicas",
-      seed: 7,
-    });
-    expect(requestsOver).toBeLessThan(0.05);
   });
 });
