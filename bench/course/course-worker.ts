@@ -3,6 +3,7 @@ import { parentPort } from "node:worker_threads";
 import { describeError } from "@tradewind/core/values/errors.ts";
 import { run } from "@tradewind/simulator/contenders/run.ts";
 import { COURSE } from "@tradewind/simulator/course/course.ts";
+import { drawnNamed } from "@tradewind/simulator/course/drawn.ts";
 import { PAPER_PLANTS } from "@tradewind/simulator/course/papers/papers.ts";
 import { obstacleOf } from "@tradewind/simulator/course/plant.ts";
 import { PAPER_CONTENDERS } from "@tradewind/simulator/teacher/distributed.ts";
@@ -14,7 +15,7 @@ const port = parentPort;
 if (port === null) throw new Error("course-worker.ts runs only as a worker thread");
 
 async function runJob(job: Job): Promise<Run> {
-  const model = [...COURSE, ...PAPER_PLANTS].find(({ name }) => name === job.plant);
+  const model = [...COURSE, ...PAPER_PLANTS].find(({ name }) => name === job.plant) ?? drawnNamed(job.plant);
   const contender = PAPER_CONTENDERS.find(({ name }) => name === job.policy);
   if (model === undefined) throw new Error(`there is no plant '${job.plant}'`);
   if (contender === undefined) throw new Error(`there is no policy '${job.policy}'`);

@@ -9,6 +9,7 @@ import { CONTENDERS } from "@tradewind/simulator/contenders/contenders.ts";
 import { ACTUATORS } from "@tradewind/simulator/contenders/contender.ts";
 import type { Actuators, Contender, Parameters } from "@tradewind/simulator/contenders/contender.ts";
 import { COURSE } from "@tradewind/simulator/course/course.ts";
+import { drawnPlant } from "@tradewind/simulator/course/drawn.ts";
 import type { ObstacleModel } from "@tradewind/simulator/course/obstacle.ts";
 import type { Benchmark, BenchmarkOptions } from "../benchmark.ts";
 import { writeCourse } from "./document.ts";
@@ -49,6 +50,7 @@ const ON_REQUEST_FAMILY = "seasons";
 
 const OPTIONS = {
   plants: { type: "string" },
+  drawn: { type: "string" },
   policies: { type: "string" },
   seeds: { type: "string" },
   "first-seed": { type: "string" },
@@ -106,13 +108,18 @@ function choiceOf({ quick, seed, values }: BenchmarkOptions): Choice {
   );
   const policies = named(CONTENDERS, text("policies"), usualPolicies);
   const workers = text("workers");
+  const firstSeed = wholeNumber(text("first-seed"), REPORT_SEEDS + 1_000 * (seed - 1));
+  const drawn = text("drawn");
   return {
-    plants: named(COURSE, text("plants"), usualPlants),
+    plants:
+      drawn === undefined
+        ? named(COURSE, text("plants"), usualPlants)
+        : Array.from({ length: wholeNumber(drawn, 1) }, (_, at) => drawnPlant(firstSeed + at)),
     policies: policies.filter((policy) => policy.supports(actuators)),
     actuators,
     otherActuators: text("actuators") === undefined ? ACTUATORS.filter((each) => each !== actuators) : [],
     seeds: wholeNumber(text("seeds"), quick ? 1 : SEEDS),
-    firstSeed: wholeNumber(text("first-seed"), REPORT_SEEDS + 1_000 * (seed - 1)),
+    firstSeed,
     isEveryCandidate: values["every-candidate"] === true,
     ...(workers !== undefined && { workers: wholeNumber(workers, 1) }),
   };

@@ -6,9 +6,11 @@ import { sockShop } from "../applications/sock-shop.ts";
 import type { Obstacle } from "../contenders/run.ts";
 import { obstacle, USUAL_LOAD } from "../course/obstacle.ts";
 import { obstacleOf } from "../course/plant.ts";
+import { surgeOf } from "../course/drawn.ts";
+import { uniform } from "../training/prior.ts";
 import { shop, withWork } from "../applications/course-shop.ts";
 import { replicasFor } from "../model/demand.ts";
-import { flashCrowd, ramp, steady, wave } from "../model/load.ts";
+import { flashCrowd } from "../model/load.ts";
 import type { ApplicationModel, ServiceModel } from "../model/application-model.ts";
 import type { Load } from "../model/plant-model.ts";
 import type { Span } from "../world.ts";
@@ -22,8 +24,6 @@ const RUN_SECONDS = 1_500;
 const FIRST_SECONDS = 420;
 const SECOND_SECONDS = 1_080;
 
-const between = (rng: Rng, low: number, high: number): number => low + (high - low) * rng();
-
 /**
  * A plant to learn on: an application with other work and sizes than any other seed's, a load of one of four shapes, and two silences, of
  * which the first begins about when the load moves.
@@ -31,8 +31,8 @@ const between = (rng: Rng, low: number, high: number): number => low + (high - l
 export function lessonPlant(seed: number): Obstacle {
   const rng = seededRng(seed);
   const application = applicationOf(rng);
-  const base = USUAL_LOAD * between(rng, 0.7, 1.8);
-  const load = loadOf(rng, base);
+  const base = USUAL_LOAD * uniform(rng, 0.7, 1.8);
+  const load = surgeOf(rng, base, FIRST_SECONDS);
   return silentObstacle({ name: `lesson-${seed}`, application, load, seconds: RUN_SECONDS }, [
     { startSeconds: FIRST_SECONDS, endSeconds: FIRST_SECONDS + SILENCE_SECONDS },
     { startSeconds: SECOND_SECONDS, endSeconds: SECOND_SECONDS + SILENCE_SECONDS },
@@ -53,13 +53,13 @@ export const HELD_OUT_APPLICATIONS = HELD_OUT.length;
 export function heldOutPlant(seed: number): Obstacle {
   const rng = seededRng(seed);
   const application = HELD_OUT[seed % HELD_OUT.length]?.(seed) ?? hotelReservation();
-  const base = between(rng, 30, 60);
-  const startSeconds = FIRST_SECONDS - between(rng, 0, 15);
+  const base = uniform(rng, 30, 60);
+  const startSeconds = FIRST_SECONDS - uniform(rng, 0, 15);
   const load = flashCrowd({
     base,
-    peak: base * between(rng, 2, 4),
+    peak: base * uniform(rng, 2, 4),
     startSeconds,
-    riseSeconds: between(rng, 10, 60),
+    riseSeconds: uniform(rng, 10, 60),
     holdSeconds: 600,
   });
   const seconds = FIRST_SECONDS + JUDGED_SECONDS;
@@ -78,7 +78,7 @@ const EPISODE_WARM_UP_SECONDS = 60;
 export function episodePlant(seed: number, kind: "shared" | "flat"): Obstacle {
   const rng = seededRng(seed);
   const application = kind === "flat" ? shop() : applicationOf(rng);
-  const load = loadOf(rng, USUAL_LOAD * between(rng, 0.5, 1.2));
+  const load = surgeOf(rng, USUAL_LOAD * uniform(rng, 0.5, 1.2), FIRST_SECONDS);
   return silentObstacle({ ...EPISODE, name: `episode-${seed}`, application, load }, []);
 }
 
@@ -87,7 +87,7 @@ export function judgedPlant(seed: number, kind: "shared" | "flat"): Obstacle {
   const rng = seededRng(seed);
   const heldOut = HELD_OUT[seed % HELD_OUT.length]?.(seed) ?? hotelReservation();
   const application = kind === "flat" ? shop() : heldOut;
-  const load = loadOf(rng, between(rng, 30, 60));
+  const load = surgeOf(rng, uniform(rng, 30, 60), FIRST_SECONDS);
   return silentObstacle({ ...EPISODE, name: `judged-${seed}`, application, load }, []);
 }
 
@@ -126,8 +126,8 @@ function silentObstacle(
 function applicationOf(rng: Rng): ApplicationModel {
   if (rng() < 0.4)
     return generated({ services: 6 + Math.floor(6 * rng()), seed: Math.floor(1e6 * rng()), cpuMs: 6 });
-  const factor = between(rng, 0.6, 1.8);
-  return shop((each) => sized(withWork(each, factor * between(rng, 0.6, 1.6)), rng));
+  const factor = uniform(rng, 0.6, 1.8);
+  return shop((each) => sized(withWork(each, factor * uniform(rng, 0.6, 1.6)), rng));
 }
 
 function sized(each: ServiceModel, rng: Rng): ServiceModel {
@@ -138,16 +138,3 @@ const ofCores = (each: ServiceModel, cores: number): ServiceModel => ({
   ...each,
   container: { ...each.container, cpuRequestCores: cores, cpuLimitCores: cores },
 });
-
-function loadOf(rng: Rng, base: number): Load {
-  const kind = rng();
-  const startSeconds = FIRST_SECONDS + between(rng, -20, 60);
-  if (kind < 0.45) {
-    const [riseSeconds, holdSeconds] = [between(rng, 8, 60), between(rng, 200, 420)];
-    return flashCrowd({ base, peak: base * between(rng, 1.5, 5), startSeconds, riseSeconds, holdSeconds });
-  }
-  if (kind < 0.7) return wave(base * 0.5, base * between(rng, 1.2, 3), between(rng, 400, 1_000));
-  if (kind < 0.85)
-    return ramp(base, base * between(rng, 0.4, 3), startSeconds, startSeconds + between(rng, 60, 600));
-  return steady(base);
-}

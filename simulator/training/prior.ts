@@ -76,10 +76,10 @@ export const PRIOR_TEXT =
   "collections; housekeeping; tenants, memory, deploys, drift, warm-up; flat, wave, walk, saw, step, calm-then-step and burst loads; sizes that move; " +
   "p95 alone, buckets, overlap, 5-60 s, late or no CPU, foreign units, blind spans, sampling";
 
-const uniform = (rng: Rng, low: number, high: number): number => low + (high - low) * rng();
+export const uniform = (rng: Rng, low: number, high: number): number => low + (high - low) * rng();
 /** Uniform in the logarithm. */
-const spread = (rng: Rng, low: number, high: number): number => low * (high / low) ** rng();
-const oneOf = <Value>(rng: Rng, values: readonly Value[]): Value =>
+export const spread = (rng: Rng, low: number, high: number): number => low * (high / low) ** rng();
+export const oneOf = <Value>(rng: Rng, values: readonly Value[]): Value =>
   values[Math.floor(rng() * values.length)] as Value;
 
 const MOST_DEMAND = 0.5;
