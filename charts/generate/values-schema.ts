@@ -247,7 +247,7 @@ export function valuesSchema(): Schema {
       inject: object({
         enabled: flag,
         node: { type: "string", pattern: "^$|^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$" },
-        resource: choice("cpu", "memory", "bandwidth"),
+        resource: choice("cpu", "memory", "bandwidth", "network", "disk"),
         intensity: { type: "number", minimum: MIN_INTENSITY, maximum: MAX_INTENSITY },
         seconds: count(1, 3_600),
         image,

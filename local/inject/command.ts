@@ -23,6 +23,7 @@ What an intensity is a share of:
   memory     all memory
   bandwidth  what one core can copy within memory; it keeps up to one core busy
   network    a link of 10 Gbit/s, over loopback only
+  disk       the time of one writer that waits for each MiB
 
 Refused is what would leave less than half a core, or less memory than 512 MiB or a tenth, whichever is more.
 Everything it starts ends with it, also after kill -9; see docs/profiling.md.
@@ -45,7 +46,7 @@ async function run(input: InjectInput): Promise<void> {
 export function configure(command: Command): void {
   command
     .description(
-      "Be a noisy neighbour: take CPU, memory, memory bandwidth or network of this machine for a while.",
+      "Be a noisy neighbour: take CPU, memory, memory bandwidth, network or disk of this machine for a while.",
     )
     .addOption(
       new Option("--resource <resource>", "what to take").choices(ANOMALY_RESOURCES).makeOptionMandatory(),

@@ -24,6 +24,7 @@ function describeAnomaly(anomaly: Anomaly): string {
     memory: `${formatBytes(memoryBytes)} of memory`,
     bandwidth: `${Math.round(100 * intensity)} % of what one core can copy in memory`,
     network: `${((networkBytesPerSecond * 8) / 1e9).toFixed(1)} Gbit/s over loopback`,
+    disk: `a disk for ${Math.round(100 * intensity)} % of the time of one writer`,
   };
   return taken[resource];
 }

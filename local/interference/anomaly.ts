@@ -2,7 +2,7 @@ import { TradewindError } from "@tradewind/core/values/errors.ts";
 import { formatBytes } from "@tradewind/core/values/units.ts";
 import type { MachineFacts } from "./machine.ts";
 
-export const ANOMALY_RESOURCES = ["cpu", "memory", "bandwidth", "network"] as const;
+export const ANOMALY_RESOURCES = ["cpu", "memory", "bandwidth", "network", "disk"] as const;
 export type AnomalyResource = (typeof ANOMALY_RESOURCES)[number];
 
 export const MIN_INTENSITY = 0.3;
@@ -16,11 +16,13 @@ const MEMORY_LEFT_RATIO = 0.1;
 /** Loopback has no speed of its own; intensity counts against a link of 10 Gbit/s, which costs about one core here. */
 const LINK_BYTES_PER_SECOND = 10e9 / 8;
 const LINK_CPU_CORES = 1;
+/** A writer that waits for its disk takes no more of a core. */
+const DISK_CPU_CORES = 0.2;
 
 /** What an anomaly takes at most. */
 export interface Anomaly {
   readonly resource: AnomalyResource;
-  /** Share of the machine's CPU or memory, of what one core can copy in memory, or of a link of 10 Gbit/s. */
+  /** Share of the machine's CPU or memory, of what one core can copy in memory, of a link of 10 Gbit/s, or of the time that one writer can keep a disk busy. */
   readonly intensity: number;
   readonly cpuCores: number;
   readonly memoryBytes: number;
@@ -42,6 +44,7 @@ function anomalyOf(resource: AnomalyResource, intensity: number, machine: Machin
       cpuCores: intensity * LINK_CPU_CORES,
       networkBytesPerSecond: intensity * LINK_BYTES_PER_SECOND,
     },
+    disk: { cpuCores: DISK_CPU_CORES },
   };
   return { ...nothing, ...taken[resource] };
 }
@@ -77,7 +80,13 @@ export function bearable(machine: MachineFacts): Readonly<Record<AnomalyResource
     [0.8, 0.7, 0.6, 0.5, 0.4, 0.3].find(
       (intensity) => whyNot(anomalyOf(resource, intensity, machine), machine) === undefined,
     ) ?? 0;
-  return { cpu: most("cpu"), memory: most("memory"), bandwidth: most("bandwidth"), network: most("network") };
+  return {
+    cpu: most("cpu"),
+    memory: most("memory"),
+    bandwidth: most("bandwidth"),
+    network: most("network"),
+    disk: most("disk"),
+  };
 }
 
 /**

@@ -20,5 +20,7 @@ export const HogOrder = z.discriminatedUnion("kind", [
   }),
   /** Sends to itself over loopback. */
   z.strictObject({ kind: z.literal("network"), seconds, bytesPerSecond: z.number().positive() }),
+  /** Writes to a disk for this share of the time, and waits until it is there. */
+  z.strictObject({ kind: z.literal("disk"), seconds, duty }),
 ]);
 export type HogOrder = z.infer<typeof HogOrder>;

@@ -2,8 +2,11 @@
  * Stands in for stress-ng and iperf3: takes one resource for a number of seconds. Ends by itself, and at once when whoever
  * started it is gone.
  */
+import { fdatasyncSync, openSync, unlinkSync, writeSync } from "node:fs";
 import { createServer, connect } from "node:net";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { setInterval } from "node:timers";
 import { parseJsonWith } from "@tradewind/core/values/config.ts";
 import { createMachine } from "../application/work.ts";
@@ -12,6 +15,8 @@ import { HogOrder } from "./hog-order.ts";
 const PERIOD_MILLIS = 12;
 const CHUNK_BYTES = 32 * 2 ** 20;
 const PACKET_BYTES = 64 * 1024;
+const WRITTEN_BYTES = 2 ** 20;
+const FILE_BYTES = 8 * WRITTEN_BYTES;
 
 process.on("disconnect", () => process.exit(0));
 if (!process.connected) process.exit(0);
@@ -59,6 +64,32 @@ function sendOverLoopback(bytesPerSecond: number): void {
   });
 }
 
+/** A file that has no name any more: it goes with this process. Temporary files are often in memory, so a folder on disk goes first. */
+function openScratch(): number {
+  const open = (directory: string): number => {
+    const path = join(directory, `tradewind-hog-${process.pid}`);
+    const file = openSync(path, "wx", 0o600);
+    unlinkSync(path);
+    return file;
+  };
+  try {
+    return open("/var/tmp");
+  } catch {
+    return open(tmpdir());
+  }
+}
+
+function writeToDisk(duty: number): void {
+  const file = openScratch();
+  const block = Buffer.alloc(WRITTEN_BYTES, 1);
+  let at = 0;
+  keepBusy(duty, () => {
+    writeSync(file, block, 0, WRITTEN_BYTES, at);
+    fdatasyncSync(file);
+    at = (at + WRITTEN_BYTES) % FILE_BYTES;
+  });
+}
+
 switch (order.kind) {
   case "cpu": {
     const machine = createMachine();
@@ -83,5 +114,8 @@ switch (order.kind) {
     break;
   case "network":
     sendOverLoopback(order.bytesPerSecond);
+    break;
+  case "disk":
+    writeToDisk(order.duty);
     break;
 }

@@ -141,6 +141,7 @@ export function noiseOf(anomaly: Anomaly, options: NoiseOptions): Noise {
     memory: () => memoryNoise(anomaly, options, stress),
     bandwidth: () => bandwidthNoise(anomaly, options, stress),
     network: () => networkNoise(anomaly, options, findProgram("iperf3", options.searchPath)),
+    disk: () => hog({ kind: "disk", seconds: options.seconds, duty: anomaly.intensity }),
   };
   return makers[anomaly.resource]();
 }

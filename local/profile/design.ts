@@ -51,10 +51,11 @@ const MEMORY = { from: 160 * 2 ** 20, to: 384 * 2 ** 20 } as const;
 const UNDISTURBED_SHARE = 0.4;
 /** Of all configurations, what disturbs them; the rest is undisturbed. */
 const DISTURBED_SHARES = [
-  ["cpu", 0.3],
+  ["cpu", 0.2],
   ["bandwidth", 0.1],
   ["memory", 0.1],
   ["network", 0.1],
+  ["disk", 0.1],
 ] as const;
 const LEVELS = [0.3, 0.5, 0.7] as const;
 

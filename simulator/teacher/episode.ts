@@ -2,6 +2,7 @@ import { serviceSpecs } from "@tradewind/core/contract/application.ts";
 import type { Allocation } from "@tradewind/core/contract/plan.ts";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import type { Actuators, Brain, Contender, Setting } from "../contenders/contender.ts";
+import type { Advice } from "../control/vpa/recommender.ts";
 import { factsOf, numbersBrain } from "../contenders/numbers.ts";
 import type { ServiceFacts } from "../contenders/numbers.ts";
 import { startOurs } from "../contenders/ours/ours.ts";
@@ -9,7 +10,7 @@ import { run } from "../contenders/run.ts";
 import type { Obstacle, RunResult } from "../contenders/run.ts";
 import { AIMS, rewardMeter } from "./reward.ts";
 import type { RewardTerms } from "./reward.ts";
-import { scaled } from "./scaling.ts";
+import { scaled, sizeAction } from "./scaling.ts";
 import { ACTIONS, TeacherStates } from "./teacher-state.ts";
 import type { TeacherState } from "./teacher-state.ts";
 import type { Transition } from "./td3/replay.ts";
@@ -100,12 +101,21 @@ export const plannerContender = (onStep: OnStep = () => undefined): Contender =>
     const specOf = serviceSpecs(setting.plant.application);
     const states = statesOf(setting);
     let decided = new Map<string, Allocation>();
+    const advised = new Map<string, Advice>();
     const step = (windowSet: WindowSet, after: ReadonlyMap<string, Allocation>): void => {
       const facts = decidedOf(factsOf(setting.world, windowSet, specOf), decided);
       const actions = new Float32Array(ACTIONS * facts.length);
-      for (const [i, { replicas, service }] of facts.entries()) {
+      for (const [i, { podBytes, podCores, replicas, service, spec }] of facts.entries()) {
         const to = after.get(service)?.replicas ?? replicas;
-        actions[ACTIONS * i + 2] = PLANNER_ACTION * Math.sign(to - replicas);
+        const { cpuCores, memoryBytes } = advised.get(service) ?? {};
+        actions.set(
+          [
+            sizeAction(cpuCores?.target, podCores, spec.cpu.stepCores),
+            sizeAction(memoryBytes?.target, podBytes, spec.memory.stepBytes),
+            PLANNER_ACTION * Math.sign(to - replicas),
+          ],
+          ACTIONS * i,
+        );
       }
       onStep({ state: states.next(facts, windowSet), actions, byPlanner: true });
     };
@@ -118,6 +128,11 @@ export const plannerContender = (onStep: OnStep = () => undefined): Contender =>
       );
     return {
       ...inner,
+      advice(service, nowMs) {
+        const advice = inner.advice?.(service, nowMs);
+        if (advice !== undefined) advised.set(service, advice);
+        return advice;
+      },
       async onWindow(window) {
         await inner.onWindow?.(window);
         const after = answersOf(window.nowMs);

@@ -37,3 +37,10 @@ export function scaled([cpu, memory, replicas]: Actions, now: Allocation, steps:
 }
 
 const clipped = (action: number): number => Math.max(-1, Math.min(1, action));
+
+/** The action that moves a size towards a target as {@link scaled} does: one step, or as many as it takes at once. */
+export function sizeAction(target: number | undefined, size: number, step: number): number {
+  const steps = target === undefined ? 0 : Math.round((target - size) / step);
+  if (steps === 0) return 0;
+  return Math.sign(steps) * (Math.abs(steps) === 1 ? 0.6 : 0.8);
+}

@@ -578,6 +578,15 @@ describe.skipIf(helm === undefined)("what the chart renders", () => {
       (await template("--values", valuesOf("inject"), "--set", "inject.seconds=90")).stdout,
     );
     expect(other.find(({ kind }) => kind === "Job")!.metadata.name).not.toBe(job.metadata.name);
+    for (const resource of ["cpu", "bandwidth", "network", "disk"]) {
+      const set = await template("--values", valuesOf("inject"), "--set", `inject.resource=${resource}`);
+      expect(
+        container(
+          objectsOf(set.stdout).find(({ kind }) => kind === "Job")!,
+          "inject",
+        ).args,
+      ).toContain(`--resource=${resource}`);
+    }
     const { ok, stderr } = await template("--set", "inject.enabled=true");
     expect(ok).toBe(false);
     expect(stderr).toContain("inject.node must name the node to disturb");

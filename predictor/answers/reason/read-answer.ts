@@ -2,6 +2,7 @@ import { CAUSE_TYPES } from "@tradewind/core/contract/cause.ts";
 import { Counterfactual, Fault, MOST_CHARACTERS, Root } from "./grammar.ts";
 import type { OUTCOMES, RESOURCES, Transcript } from "./grammar.ts";
 import { looseJson } from "./loose-json.ts";
+import { plainAnswer, valueIn } from "./plain-answer.ts";
 
 const MOST_ENTRIES = 64;
 /** Of longer answers their end is read, and of many tags the last ones. */
@@ -10,7 +11,8 @@ const MOST_THOUGHT_CHARACTERS = 4_000;
 const LISTS = ["fault", "counterfactual", "root"] as const;
 type List = (typeof LISTS)[number];
 const TAG = /<([^<>]*)>/g;
-const STAGE_NAME = /^(?:think|thought|reasoning|fault|counter_?factual|root)/i;
+/** Of a tag or a key. */
+export const STAGE_NAME = /^(?:think|thought|reasoning|fault|counter_?factual|root)/i;
 
 /** What could be read of an answer, however it was written. */
 export interface ReadAnswer {
@@ -34,7 +36,7 @@ interface Element {
  * @returns undefined where none of the three lists can be read
  */
 export function readAnswer(whole: string, idOf: IdOf): ReadAnswer | undefined {
-  const text = whole.slice(-MOST_CHARACTERS);
+  const text = plainAnswer(whole.slice(-MOST_CHARACTERS));
   const { elements, thoughts } = elementsOf(text);
   const set = lastSet(elements) ?? untagged(text);
   if (set === undefined) return undefined;
@@ -72,7 +74,8 @@ function elementsOf(text: string): { elements: Element[]; thoughts: string[] } {
       thoughts.push(text.slice(end, (close ?? tags[place + 1])?.begin));
       continue;
     }
-    const value = looseJson(text.slice(end, tags[place + 1]?.begin));
+    const next = tags[place + 1];
+    const value = valueIn(text.slice(end, next?.begin), next?.isEnd === true && next.stage === stage);
     if (value !== undefined) elements.push({ stage, value });
   }
   return { elements, thoughts };
@@ -99,17 +102,28 @@ function lastSet(elements: readonly Element[]): Parts | undefined {
 const lastOfEach = (elements: readonly Element[]): Map<List, unknown> =>
   new Map(elements.map(({ stage, value }) => [stage, value]));
 
-/** One JSON object with the stages as its fields, as servers give that hold a model to a schema. */
+/** JSON with the stages as fields, in one object or in several, as servers give that hold a model to a schema. */
 function untagged(text: string): Parts | undefined {
-  const thought = text.toLowerCase().lastIndexOf("</think>");
-  const value = looseJson(text.slice(Math.max(0, thought)));
-  if (!isObject(value)) return undefined;
-  const parts = new Map(
-    Object.entries(value)
-      .filter(([key]) => STAGE_NAME.test(key))
-      .map(([key, field]) => [stageOf(key), field]),
-  );
+  const thought = Math.max(0, text.toLowerCase().lastIndexOf("</think>"));
+  const parts = new Map<List | "think", unknown>();
+  const lines = text.slice(thought).split("\n").slice(-MOST_ENTRIES);
+  for (const part of [text.slice(thought), ...lines]) {
+    if (LISTS.every((list) => parts.has(list))) break;
+    takeStages(looseJson(part), parts, 0);
+  }
   return LISTS.some((list) => parts.has(list)) ? parts : undefined;
+}
+
+/** Objects in which stages are looked for lie no deeper. */
+const MOST_WRAPPED = 3;
+
+function takeStages(value: unknown, parts: Map<List | "think", unknown>, depth: number): void {
+  if (typeof value !== "object" || value === null || depth > MOST_WRAPPED) return;
+  for (const [key, field] of Object.entries(value)) {
+    const isStage = !Array.isArray(value) && STAGE_NAME.test(key);
+    if (isStage && !parts.has(stageOf(key))) parts.set(stageOf(key), field);
+    if (!isStage) takeStages(field, parts, depth + 1);
+  }
 }
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -123,6 +137,8 @@ function entriesOf(value: unknown): unknown[] {
   if (!isObject(value)) return value === undefined || value === null ? [] : [value];
   if (serviceIn(value) !== undefined) return [value];
   const inside = Object.entries(value).filter(([, field]) => typeof field === "object" && field !== null);
+  if (inside.length === 0 && Object.values(value).every((field) => typeOf(field) !== undefined))
+    return Object.entries(value).map(([id, type]) => ({ id, type }));
   if (inside.length === 0 || inside.length < Object.keys(value).length) return [value];
   return inside
     .flatMap(([id, field]) =>
@@ -158,17 +174,46 @@ function faultOf(entry: unknown, idOf: IdOf): Fault | undefined {
 
 function changeOf(entry: unknown, idOf: IdOf): Counterfactual | undefined {
   if (!isObject(entry)) return undefined;
-  const [from, tailSeconds] = [fieldOf(entry, "from", "before"), fieldOf(entry, "tailseconds")].map(amountOf);
+  const { from, to } = sizesOf(entry);
+  const tailSeconds = amountOf(fieldOf(entry, "tailseconds"));
   const { data } = Counterfactual.safeParse({
     id: numberOf(serviceIn(entry), idOf),
     resource: resourceOf(fieldOf(entry, "resource", "change", "action")),
     from: from !== undefined && from >= 0 ? from : undefined,
-    to: amountOf(fieldOf(entry, "to", "after", "target", "value")),
-    expected: outcomeOf(fieldOf(entry, "expected", "outcome")),
+    to,
+    expected: outcomeOf(fieldOf(entry, "expected", "outcome", "effect")),
     tailSeconds: tailSeconds !== undefined && tailSeconds >= 0 ? tailSeconds : undefined,
     why: (textAt(fieldOf(entry, "why", "reason")) ?? "").slice(0, 300),
   });
   return data;
+}
+
+const BEFORE = ["from", "before", "current", "currentvalue", "now", "old", "oldvalue"] as const;
+const AFTER = [
+  "to",
+  "after",
+  "target",
+  "targetvalue",
+  "new",
+  "newvalue",
+  "proposed",
+  "desired",
+  "value",
+] as const;
+
+/** Sizes in two fields or in one (`"2 -> 3"`, `"from 2 to 3"`), or the one as a difference from the other (`"+1"`). */
+function sizesOf(entry: Fields): { readonly from: number | undefined; readonly to: number | undefined } {
+  const [before, after] = [fieldOf(entry, ...BEFORE), fieldOf(entry, ...AFTER)];
+  const written = after ?? fieldOf(entry, "change", "action", "size", "description");
+  const [left = "", right] = (textAt(written) ?? "").slice(0, 120).split(/->|=>|→|\bto\b/, 2);
+  if (right !== undefined)
+    return {
+      from: amountOf(before) ?? amountOf(left.slice(Math.max(0, left.search(/\d/)))),
+      to: amountOf(right),
+    };
+  const [from, to] = [amountOf(before), amountOf(after)];
+  const isMore = to !== undefined && from !== undefined && textAt(after)?.trim().startsWith("+") === true;
+  return { from, to: isMore ? from + to : to };
 }
 
 /** A root without a type has that of its fault. */
@@ -180,14 +225,21 @@ function rootOf(entry: unknown, faults: readonly Fault[], idOf: IdOf): Root | un
   return Root.safeParse({ id, type }).data;
 }
 
-/** By name, or by number: `1`, `"1"`, `"#1"` or `"1 cart"`. */
+/** By name, or by number: `1`, `"1"`, `"#1"`, `"1 cart"`, `"cart (1)"` or `"service 1"`. */
 function numberOf(value: unknown, idOf: IdOf): unknown {
   if (typeof value !== "string") return value;
   const name = value.trim();
   const known = idOf(name);
   if (known !== undefined) return known;
-  const [number = ""] = name.slice(0, 60).replace("#", "").split(/[\s:]/, 1);
-  return /^\d+$/.test(number) ? Number(number) : 0;
+  if (/^[+-]/.test(name)) return 0;
+  const words = name
+    .slice(0, 60)
+    .split(/[\s:()"'#]+/)
+    .filter((word) => word !== "");
+  const numbers = words.filter((word) => /^\d+$/.test(word)).map(Number);
+  if (words[0] !== undefined && Number(words[0]) === numbers[0]) return numbers[0];
+  const ids = words.map((word) => idOf(word)).filter((id) => id !== undefined);
+  return ids[0] ?? numbers[0] ?? 0;
 }
 
 const TYPE_WORDS: readonly (readonly [RegExp, Fault["type"]])[] = [
@@ -223,7 +275,7 @@ const resourceOf = (value: unknown): Counterfactual["resource"] | undefined => w
 const OUTCOME_WORDS: readonly (readonly [RegExp, (typeof OUTCOMES)[number]])[] = [
   [/worse|slower|degrad|higher|increas/, "worse"],
   [/same|unchanged|none|no /, "same"],
-  [/better|improv|faster|lower|decreas|reduc/, "better"],
+  [/better|improv|faster|lower|decreas|reduc|drop|fall|below|less|resolv|fix|help|positive|meets/, "better"],
 ];
 
 /** Who asks for a change and says nothing else expects it to help. */
@@ -236,25 +288,32 @@ function wordOf<Word>(value: unknown, words: readonly (readonly [RegExp, Word])[
   return words.find(([pattern]) => pattern.test(text))?.[1];
 }
 
-/** Of `[{signal, value}]`, of `{signal: value}`, or of `["signal=value"]`; what is none of them is no citation. */
+/** Of `[{signal, value}]`, `{signal: value}`, `[[signal, value]]`, `["signal=value"]` or `"signal=value, …"`; what is none of them is no citation. */
 function citationsOf(value: unknown): Fault["evidence"] {
-  const pairs = Array.isArray(value)
-    ? value.map(citationOf)
-    : isObject(value)
-      ? fieldOf(value, "signal") === undefined
-        ? Object.entries(value)
-        : [citationOf(value)]
+  const entries =
+    textAt(value)
+      ?.slice(0, MOST_THOUGHT_CHARACTERS)
+      .split(/[,;\n]/) ?? value;
+  const pairs = Array.isArray(entries)
+    ? entries.map(citationOf)
+    : isObject(entries)
+      ? fieldOf(entries, "signal") === undefined
+        ? Object.entries(entries)
+        : [citationOf(entries)]
       : [];
   return pairs.flatMap(([signal, amount]) => {
-    const number = amountOf(amount);
+    const number = amountOf(isObject(amount) ? fieldOf(amount, "value") : amount);
     return typeof signal !== "string" || number === undefined ? [] : [{ signal, value: number }];
   });
 }
 
 function citationOf(entry: unknown): readonly [unknown, unknown] {
+  if (Array.isArray(entry)) return [entry[0], entry[1]];
   if (isObject(entry)) return [fieldOf(entry, "signal", "name", "metric"), fieldOf(entry, "value")];
-  const [signal, amount] = (textAt(entry) ?? "").slice(0, 120).split(/[:=]/, 2);
-  return [signal?.trim(), amount];
+  const text = (textAt(entry) ?? "").slice(0, 120).trim();
+  const [signal = ""] = /^\w+/.exec(text) ?? [];
+  const rest = text.slice(signal.length);
+  return [signal, rest.slice(Math.max(0, rest.search(/-?\d/)))];
 }
 
 const textAt = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);

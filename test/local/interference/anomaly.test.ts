@@ -40,8 +40,8 @@ describe("planAnomaly", () => {
   });
 
   it("bears what is not refused, and says how much", () => {
-    expect(bearable(LARGE)).toEqual({ cpu: 0.8, memory: 0.8, bandwidth: 0.8, network: 0.8 });
-    expect(bearable(SINGLE)).toEqual({ cpu: 0.5, memory: 0.3, bandwidth: 0, network: 0.5 });
+    expect(bearable(LARGE)).toEqual({ cpu: 0.8, memory: 0.8, bandwidth: 0.8, network: 0.8, disk: 0.8 });
+    expect(bearable(SINGLE)).toEqual({ cpu: 0.5, memory: 0.3, bandwidth: 0, network: 0.5, disk: 0.8 });
   });
 
   it("takes exactly what it may", () => {
@@ -60,6 +60,13 @@ describe("noiseOf without stress-ng and iperf3", () => {
     expect(orders).toEqual([
       { kind: "cpu", seconds: 3, duty: 0.7 },
       { kind: "cpu", seconds: 3, duty: 0.7 },
+    ]);
+  });
+
+  it("writes to a disk for a share of the time, whatever is installed", () => {
+    const { programs } = noiseOf(planAnomaly("disk", 0.4, SMALL), { ...options, searchPath: "/usr/bin" });
+    expect(programs.map(({ args }) => JSON.parse(args.at(-1)!) as object)).toEqual([
+      { kind: "disk", seconds: 3, duty: 0.4 },
     ]);
   });
 

@@ -34,7 +34,7 @@ describe("demandPerRequest", () => {
 });
 
 describe("designSweep", () => {
-  const most = { cpu: 0.75, memory: 0.5, bandwidth: 0.8, network: 0.8 };
+  const most = { cpu: 0.75, memory: 0.5, bandwidth: 0.8, network: 0.8, disk: 0.8 };
   const design = designSweep(HOTEL, 200, 1, most);
 
   it("is the same for the same seed, and the beginning of a longer one", () => {
@@ -85,6 +85,9 @@ describe("designSweep", () => {
       "cpu-0.3",
       "cpu-0.5",
       "cpu-0.7",
+      "disk-0.3",
+      "disk-0.5",
+      "disk-0.7",
       "memory-0.3",
       "memory-0.5",
       "network-0.3",
@@ -92,7 +95,7 @@ describe("designSweep", () => {
       "network-0.7",
       "none",
     ]);
-    const none = { cpu: 0.2, memory: 0, bandwidth: 0, network: 0 };
+    const none = { cpu: 0.2, memory: 0, bandwidth: 0, network: 0, disk: 0 };
     expect(designSweep(HOTEL, 20, 1, none).every(({ disturbance }) => disturbance === undefined)).toBe(true);
   });
 });

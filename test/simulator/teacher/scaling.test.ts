@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import fc from "fast-check";
-import { scaled } from "@tradewind/simulator/teacher/scaling.ts";
+import { scaled, sizeAction } from "@tradewind/simulator/teacher/scaling.ts";
 
 const STEPS = { cpuCores: 0.1, memoryBytes: 50e6 };
 const NOW = { replicas: 3, cpuCores: 1, memoryBytes: 500e6 };
@@ -13,6 +13,16 @@ describe("the scaling procedure of DRPC (Alg. 2)", () => {
   it("moves sizes by one or two steps, and replicas by one, all in one decision", () => {
     const { cpuCores, memoryBytes, replicas } = scaled([1, -0.6, 0.51], NOW, STEPS);
     expect([cpuCores?.toFixed(6), memoryBytes, replicas]).toEqual(["1.200000", 450e6, 4]);
+  });
+
+  it("moves a size as a planner did, by the action that says it", () => {
+    const after = (target: number | undefined): number | undefined =>
+      scaled([sizeAction(target, 1, 0.1), 0, 0], NOW, STEPS).cpuCores;
+    expect(after(undefined)).toBe(1);
+    expect(after(1.02)).toBe(1);
+    expect(after(1.1)).toBeCloseTo(1.1, 9);
+    expect(after(3)).toBeCloseTo(1.2, 9);
+    expect(after(0.5)).toBeCloseTo(0.8, 9);
   });
 
   it("keeps the last replica without brownout, and switches off with it", () => {

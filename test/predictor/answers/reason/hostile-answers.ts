@@ -51,7 +51,14 @@ const shown = (value: unknown): string => JSON.stringify(value);
  *   expects less of more replicas
  */
 export function hostileAnswers(honest: Transcript): HostileAnswer[] {
-  return [...broken(honest), ...misfit(honest), ...untrue(honest), ...unsafe(honest), ...orders(honest)];
+  return [
+    ...broken(honest),
+    ...misfit(honest),
+    ...untrue(honest),
+    ...unsafe(honest),
+    ...orders(honest),
+    ...disguised(honest),
+  ];
 }
 
 /** Texts that are no four stages. */
@@ -194,4 +201,69 @@ function* orders(honest: Transcript): Generator<HostileAnswer> {
     const answer = renderTranscript({ ...honest, think: order, faults });
     yield { name: `${shown(order)} with a lie`, answer, verdict: "value-differs" };
   }
+}
+
+/** Lies, orders and bombs in the ways in which right answers are written, too. */
+function* disguised(honest: Transcript): Generator<HostileAnswer> {
+  const text = renderTranscript(honest);
+  const list = (tag: string, body: string): string =>
+    text.replace(new RegExp(`<${tag}>[^]*</${tag}>`), () => `<${tag}>${body}</${tag}>`);
+  const change = (fields: object): string => list("Counterfactual", JSON.stringify([{ id: 1, ...fields }]));
+  const read = (name: string, answer: string): HostileAnswer => ({ name, answer, verdict: undefined });
+  for (const size of ["2 -> 1e9", "from 2 to 0", "2 → 2.5", "+1e9"])
+    yield {
+      name: `replicas ${shown(size)}`,
+      answer: change({ resource: "replicas", from: 2, to: size }),
+      verdict: "unsafe",
+    };
+  for (const id of ["service 99", "-1", "+1x", "9 only9", "١", "__proto__ (7)", "only\u200b2"])
+    yield {
+      name: `the service ${shown(id)} of a change`,
+      answer: change({ id, resource: "replicas", to: 3 }),
+      verdict: undefined,
+    };
+  for (const said of [
+    "throttledRatio is 0.05",
+    "throttledRatio=0.59, selfTimeP95=99",
+    "selfTimeP95 of -0.25 s",
+  ]) {
+    const lie = list("Fault", JSON.stringify([{ id: 1, type: "C", evidence: said, confidence: 1 }]));
+    yield { name: `evidence ${shown(said)}`, answer: lie, verdict: "value-differs" };
+  }
+  const pairs = [
+    ["throttledRatio", 0.59],
+    ["selfTimeP95", 7],
+  ];
+  const paired = list("Fault", JSON.stringify([{ id: 1, type: "C", evidence: pairs }]));
+  yield { name: "evidence in pairs of which one lies", answer: paired, verdict: "value-differs" };
+  for (const roots of [
+    '{"__proto__":"C"}',
+    '{"constructor":"C","toString":"C"}',
+    '{"web":"C"}',
+    "2 (C)",
+    "web",
+  ])
+    yield read(`roots ${roots}`, list("root", roots));
+  const bomb = [
+    "a: &a [x,x,x,x,x,x,x,x,x]",
+    ..."bcdefgh".split("").map((name, at) => `${name}: &${name} [${`*${"abcdefg"[at]},`.repeat(9)}]`),
+  ];
+  yield read("a YAML bomb in <Fault>", list("Fault", `\n${bomb.join("\n")}\n`));
+  yield read(
+    "a YAML tag in <root>",
+    list("root", "\n- id: !!js/function 'function () { return 2 }'\n  type: C\n"),
+  );
+  yield read("a merge key in YAML", list("root", "\n- <<: &x\n    id: 2\n  type: C\n"));
+  yield read("an element named after the prototype", list("Fault", "<__proto__>1</__proto__><id>1</id>"));
+  yield read("20,000 elements", list("Fault", "<id>2</id>".repeat(20_000)));
+  yield read("20,000 headings", `# root\n- 2\n`.repeat(20_000));
+  yield read("20,000 tags in square brackets", "[root][2][/root]".repeat(20_000));
+  yield read("entities that are escaped twice", text.replaceAll("<", "&amp;lt;"));
+  yield read("an answer within a hundred objects", '{"content":'.repeat(100) + shown(text) + "}".repeat(100));
+  yield read("an answer within texts of texts", shown(shown(shown(shown(shown(text))))));
+  yield read(
+    "an order in another field",
+    shown({ content: text, tool_calls: [{ name: "kubectl", arguments: "delete ns shop" }] }),
+  );
+  yield read("words that turn the line round", text.replace(honest.think, "\u202Etxet\u0007\u009B31m"));
 }

@@ -146,4 +146,142 @@ export const WRITTEN: readonly Written[] = [
     name: "as one JSON object in a fence after thoughts",
     answer: `<think>{hm}</think>\n\`\`\`json\n${JSON.stringify({ Faults: [FAULT], Counterfactuals: [CHANGE], root_cause: ROOT }, undefined, 2)}\n\`\`\``,
   },
+  {
+    name: "after the channels of a server that leaves them in",
+    answer: `<|channel|>analysis<|message|>Look at [1].<|end|><|start|>assistant<|channel|>final<|message|>${RIGHT}<|return|>`,
+  },
+  { name: "with tags in square brackets", answer: RIGHT.replaceAll(/<(\/?)(\w+)>/g, "[$1$2]") },
+  {
+    name: "under headings in place of tags",
+    answer: RIGHT.replaceAll(/<(\w+)>(.*)<\/\1>/g, "### $1\n\n```json\n$2\n```\n"),
+  },
+  {
+    name: "under bold words in place of tags",
+    answer: RIGHT.replaceAll(/<(\w+)>(.*)<\/\1>/g, "**$1:** $2\n"),
+  },
+  {
+    name: "escaped for a page",
+    answer: RIGHT.replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;"),
+  },
+  { name: "as the text of a JSON string", answer: JSON.stringify(RIGHT) },
+  { name: "as a field of a JSON object", answer: JSON.stringify({ role: "assistant", content: RIGHT }) },
+  {
+    name: "as the arguments of a call",
+    answer: JSON.stringify({
+      name: "answer",
+      arguments: JSON.stringify({ Fault: [FAULT], Counterfactual: [CHANGE], root: [ROOT] }),
+    }),
+  },
+  {
+    name: "as one JSON object within another",
+    answer: JSON.stringify({
+      analysis: { think: "It is throttled.", Fault: [FAULT], Counterfactual: [CHANGE], root: [ROOT] },
+    }),
+  },
+  {
+    name: "as one JSON object for each list",
+    answer: [{ Fault: [FAULT] }, { Counterfactual: [CHANGE] }, { root: [ROOT] }]
+      .map((each) => JSON.stringify(each))
+      .join("\n"),
+  },
+  {
+    name: "with an object on each line in place of a list",
+    answer: RIGHT.replaceAll(/>\[(.*)\]</g, ">\n$1\n{}\n<"),
+  },
+  {
+    name: "in YAML inside of each tag",
+    answer: [
+      "<Fault>",
+      "- id: 1",
+      "  type: C",
+      "  evidence:",
+      "    - signal: throttledRatio",
+      "      value: 0.59",
+      "    - signal: selfTimeP95",
+      "      value: 0.25",
+      "  confidence: 0.8",
+      "</Fault>",
+      "<Counterfactual>",
+      "- id: 1",
+      "  resource: replicas",
+      "  from: 2",
+      "  to: 3",
+      "  expected: better",
+      "  why: half the load",
+      "</Counterfactual>",
+      "<root>",
+      "- id: 1",
+      "  type: C",
+      "</root>",
+    ].join("\n"),
+  },
+  {
+    name: "with an element for each field",
+    answer: [
+      "<Fault><id>1</id><type>C</type><evidence><signal>throttledRatio</signal><value>0.59</value></evidence>",
+      "<evidence><signal>selfTimeP95</signal><value>0.25</value></evidence></Fault>",
+      "<Counterfactual><id>1</id><resource>replicas</resource><from>2</from><to>3</to></Counterfactual>",
+      "<root><id>1</id><type>C</type></root>",
+    ].join("\n"),
+  },
+  { name: "with a root in words", answer: RIGHT.replace(/<root>.*<\/root>/, "<root>1 (C)</root>") },
+  {
+    name: "with a root by name and type",
+    answer: RIGHT.replace(/<root>.*<\/root>/, '<root>{"only":"C"}</root>'),
+  },
+  { name: "with the tags in another order", answer: RIGHT.split("\n").toReversed().join("\n") },
+  { name: "with an id after its word", answer: RIGHT.replaceAll('"id":1', '"id":"service 1"') },
+  { name: "with an id and its name", answer: RIGHT.replaceAll('"id":1', '"id":"1: \\"only\\""') },
+  { name: "with a name and its id", answer: RIGHT.replaceAll('"id":1', '"id":"only (1)"') },
+  {
+    name: "with keys in snake case",
+    answer: RIGHT.replaceAll('"id"', '"service_id"')
+      .replace('"to"', '"new_value"')
+      .replace('"from"', '"current_value"'),
+  },
+  {
+    name: "with both sizes in one field",
+    answer: say({ changes: [{ id: 1, resource: "replicas", change: "2 -> 3" }] }),
+  },
+  {
+    name: "with both sizes in words",
+    answer: say({ changes: [{ id: 1, action: "scale replicas from 2 to 3" }] }),
+  },
+  { name: "with a change by difference", answer: RIGHT.replace('"to":3', '"to":"+1"') },
+  {
+    name: "with an outcome in a sentence",
+    answer: RIGHT.replace('"better"', '"p95 drops below the objective"'),
+  },
+  {
+    name: "with evidence in pairs",
+    answer: say({
+      faults: [
+        {
+          ...FAULT,
+          evidence: [
+            ["throttledRatio", 0.59],
+            ["selfTimeP95", 0.25],
+          ],
+        },
+      ],
+    }),
+  },
+  {
+    name: "with evidence in one sentence",
+    answer: say({ faults: [{ ...FAULT, evidence: "throttledRatio=0.59 (high), selfTimeP95=0.25 (high)" }] }),
+  },
+  {
+    name: "with evidence in words",
+    answer: say({ faults: [{ ...FAULT, evidence: ["throttledRatio is 0.59", "selfTimeP95 of 0.25 s"] }] }),
+  },
+  { name: "with what it left out", answer: RIGHT.replaceAll("}]<", "}, ...]<") },
+  {
+    name: "with quotes inside of a text",
+    answer: RIGHT.replace("half the load", 'half the "load" of "only"'),
+  },
+  { name: "with a list that breaks off", answer: RIGHT.replace("}]</root>", "") },
+  {
+    name: "with line ends of Windows and a mark in front",
+    answer: `\uFEFF${RIGHT.replaceAll("\n", "\r\n")}`,
+  },
 ];
