@@ -11,7 +11,9 @@ const Metadata = z.object({ name: z.string(), namespace: z.string().optional(), 
 const Node = z.object({
   metadata: Metadata,
   spec: z.object({ unschedulable: z.boolean(), taints: z.array(z.unknown()) }).partial(),
-  status: z.object({ allocatable: Text, conditions: z.array(z.unknown()) }),
+  status: z
+    .object({ allocatable: Text, conditions: z.array(z.unknown()) })
+    .transform(({ allocatable, conditions }) => ({ allocatable, capacity: allocatable, conditions })),
 });
 
 const Pod = z.object({
@@ -62,7 +64,7 @@ function casesOf(cluster: string, text: string): Case[] {
     }),
   );
   return [...byWorkload].map(([workload, pod]) => ({
-    nodes: nodes.map((node) => ({ ...node, status: { ...node.status, capacity: node.status.allocatable } })),
+    nodes,
     pods: bound,
     next: nextOf(pod),
     features: [cluster, workload],
