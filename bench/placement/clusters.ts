@@ -2,7 +2,7 @@ import type { Rng } from "@tradewind/core/values/rng.ts";
 
 /** An object as the API takes it. */
 export type ApiObject = Readonly<Record<string, unknown>> & {
-  readonly metadata: { readonly name: string; readonly namespace?: string };
+  readonly metadata: { readonly name: string; readonly namespace?: string | undefined };
 };
 
 /** A cluster, and a pod that its scheduler is to place. */
@@ -16,7 +16,7 @@ export interface Case {
 }
 
 /** The namespaces that pods lie in; the next pod is of the first. */
-export const NAMESPACES = ["shop", "others"] as const;
+const NAMESPACES = ["shop", "others"] as const;
 /** A RuntimeClass whose pods have 0.25 cores of overhead. */
 export const RUNTIME_CLASS = "sandboxed";
 
@@ -54,7 +54,7 @@ export function caseOf(number: number, rng: Rng): Case {
   const { features, spec } = asks(names, rng, draw);
   const next = {
     metadata: { name: `c${number}-next`, namespace: "shop", labels: APP },
-    spec: { ...spec, schedulingGates: [{ name: "bench/settle" }] },
+    spec,
   };
   return { nodes, pods, next, features };
 }

@@ -8,6 +8,7 @@ import type { Refusal } from "@tradewind/predictor/nodes/placement.ts";
 import { z } from "zod";
 import type { Benchmark } from "../benchmark.ts";
 import { caseOf } from "./clusters.ts";
+import { recordedCases } from "./recorded.ts";
 import { RealScheduler } from "./scheduler.ts";
 import type { Verdict } from "./scheduler.ts";
 
@@ -17,7 +18,7 @@ const QUICK_CASES = 10;
 const MOST_TOLD = 10;
 
 const Metadata = z.object({
-  metadata: z.object({ labels: z.record(z.string(), z.string()) }),
+  metadata: z.object({ namespace: z.string(), labels: z.record(z.string(), z.string()) }),
   spec: z.unknown(),
 });
 
@@ -28,7 +29,7 @@ function refusalsOf({ next, nodes, pods }: Verdict): ReadonlyMap<string, Refusal
     {
       scalables: [
         scalable("Deployment").parse({
-          metadata: { name: "web", namespace: "shop", uid: "web" },
+          metadata: { name: "web", namespace: metadata.namespace, uid: "web" },
           spec: { replicas: 1, template: { metadata, spec } },
         }),
       ],
@@ -55,10 +56,11 @@ export const benchmark: Benchmark = {
   run: async ({ progress, quick, seed }) => {
     const rng = seededRng(seed);
     const count = quick ? QUICK_CASES : CASES;
-    const cases = Array.from({ length: count }, (_, at) => caseOf(at, rng));
+    const recorded = recordedCases();
+    const cases = [...recorded, ...Array.from({ length: count }, (_, at) => caseOf(at, rng))];
     const scheduler = await RealScheduler.start();
     const differing: object[] = [];
-    let [agree, unschedulable] = [0, 0];
+    let [agree, agreeRecorded, unschedulable] = [0, 0, 0];
     const startedMs = performance.now();
     try {
       for (const [at, each] of cases.entries()) {
@@ -68,7 +70,8 @@ export const benchmark: Benchmark = {
         const isSame = verdict.node === undefined ? takers.length === 0 : takers.includes(verdict.node);
         if (verdict.node === undefined) unschedulable += 1;
         if (isSame) agree += 1;
-        else if (differing.length < MOST_TOLD)
+        if (isSame && at < recorded.length) agreeRecorded += 1;
+        if (!isSame && differing.length < MOST_TOLD)
           differing.push({
             number: at,
             features: each.features,
@@ -77,13 +80,21 @@ export const benchmark: Benchmark = {
             refusals: Object.fromEntries(refusals),
           });
         if ((at + 1) % 40 === 0) {
-          const leftSeconds = ((performance.now() - startedMs) / 1e3 / (at + 1)) * (count - at - 1);
-          progress(`${at + 1} of ${count} clusters; ${Math.ceil(leftSeconds)} s to go`);
+          const leftSeconds = ((performance.now() - startedMs) / 1e3 / (at + 1)) * (cases.length - at - 1);
+          progress(`${at + 1} of ${cases.length} next pods; ${Math.ceil(leftSeconds)} s to go`);
         }
       }
     } finally {
       await scheduler.stop();
     }
-    return { cases: count, agree, unschedulable, differing };
+    const clusters = new Set(recorded.map(({ features: [cluster] }) => cluster)).size;
+    return {
+      cases: cases.length,
+      agree,
+      generated: { clusters: count, cases: count, agree: agree - agreeRecorded },
+      recorded: { clusters, cases: recorded.length, agree: agreeRecorded },
+      unschedulable,
+      differing,
+    };
   },
 };

@@ -7,8 +7,8 @@ import type { Resource } from "@tradewind/kubernetes/client/resources.ts";
 import { create } from "../../test/cluster/create.ts";
 import { builtNodePrograms, NODE_COMMAND } from "../../test/cluster/programs.ts";
 import { kubebuilderAssets, startRealApiServer } from "../../test/kubernetes/real-api-server.ts";
-import { NAMESPACES, RUNTIME_CLASS } from "./clusters.ts";
-import type { Case } from "./clusters.ts";
+import { RUNTIME_CLASS } from "./clusters.ts";
+import type { ApiObject, Case } from "./clusters.ts";
 
 const RUNTIME_CLASSES: Resource = {
   group: "node.k8s.io",
@@ -21,6 +21,8 @@ const RUNTIME_CLASSES: Resource = {
 const SETTLE_MS = 150;
 const LOOK_MS = 15;
 const MOST_LOOKS = 1_000;
+/** Keeps the next pod from the scheduler until the rest of its cluster has come. */
+const GATE = { name: "bench/settle" };
 
 const Items = z.object({ items: z.array(z.unknown()) });
 const Outcome = z.object({
@@ -47,6 +49,8 @@ export interface Verdict {
 /** A real kube-apiserver and kube-scheduler, and no nodes but those that cases make. */
 export class RealScheduler {
   private readonly api: ApiClient;
+  /** Those that the server makes, and those that cases needed. */
+  private readonly namespaces = new Set(["default", "kube-system"]);
   private readonly stopServer: () => Promise<void>;
 
   private constructor(api: ApiClient, stopServer: () => Promise<void>) {
@@ -62,7 +66,6 @@ export class RealScheduler {
     // Nobody would take back the taint of nodes that are new.
     const server = await startRealApiServer(assets, ["--disable-admission-plugins=TaintNodesByCondition"]);
     const api = new ApiClient(server.connection("admin"));
-    for (const name of NAMESPACES) await create(api, RESOURCES.namespaces, { metadata: { name } });
     await create(api, RUNTIME_CLASSES, {
       metadata: { name: RUNTIME_CLASS },
       handler: "none",
@@ -86,10 +89,15 @@ export class RealScheduler {
   /** Makes the cluster, lets the scheduler place its next pod, and takes everything away again. */
   async decide({ next, nodes, pods }: Case): Promise<Verdict> {
     const { api } = this;
+    const namespaces = await this.namespacesOf([next, ...pods]);
     await Promise.all(nodes.map(async (node) => create(api, RESOURCES.nodes, node)));
     await Promise.all(pods.map(async (pod) => create(api, RESOURCES.pods, pod)));
-    await create(api, RESOURCES.pods, next);
-    const place = { resource: RESOURCES.pods, namespace: "shop", name: next.metadata.name };
+    await create(api, RESOURCES.pods, {
+      ...next,
+      spec: { ...(next["spec"] as object), schedulingGates: [GATE] },
+    });
+    const { name, namespace = "default" } = next.metadata;
+    const place = { resource: RESOURCES.pods, namespace, name };
     const listed = async (resource: Resource): Promise<unknown[]> =>
       Items.parse(await api.call({ resource, verb: "list" })).items;
     const seen = { nodes: await listed(RESOURCES.nodes), pods: await listed(RESOURCES.pods) };
@@ -98,17 +106,28 @@ export class RealScheduler {
     await api.patch(place, "merge", { spec: { schedulingGates: null } });
     const outcome = await this.outcomeOf(place);
     await Promise.all([
-      ...NAMESPACES.map(async (namespace) =>
+      ...namespaces.map(async (each) =>
         api.call({
           resource: RESOURCES.pods,
-          namespace,
+          namespace: each,
           verb: "delete",
           query: { gracePeriodSeconds: 0 },
         }),
       ),
-      ...nodes.map(async ({ metadata: { name } }) => api.remove({ resource: RESOURCES.nodes, name })),
+      ...nodes.map(async (node) => api.remove({ resource: RESOURCES.nodes, name: node.metadata.name })),
     ]);
     return { ...seen, next: asked, ...outcome };
+  }
+
+  /** The namespaces that pods lie in; makes those that are not there. */
+  private async namespacesOf(pods: readonly ApiObject[]): Promise<readonly string[]> {
+    const names = [...new Set(pods.flatMap(({ metadata }) => metadata.namespace ?? []))];
+    for (const name of names) {
+      if (this.namespaces.has(name)) continue;
+      await create(this.api, RESOURCES.namespaces, { metadata: { name } });
+      this.namespaces.add(name);
+    }
+    return names;
   }
 
   private async outcomeOf(place: {

@@ -48,7 +48,10 @@ export function configure(command: Command): void {
     .description(
       "Look at a namespace or at manifests, and write the Application, ScaledObjects and VPAs for it.",
     )
-    .option("--namespace <name>", "namespace to look at (default: the kubeconfig context's)")
+    .option(
+      "--namespace <name>",
+      "namespace to look at (default: the kubeconfig context's; of manifests the only one that they name)",
+    )
     .option(
       "--manifests <paths...>",
       "look at these files or folders instead of a cluster; - for standard input",
@@ -133,9 +136,8 @@ interface Looked {
 
 async function look({ context, kubeconfig, manifests, namespace }: Flags): Promise<Looked> {
   if (manifests !== undefined) {
-    const own = namespace ?? "default";
-    const { found, notes } = await readManifests(manifests, own, standardInput);
-    return { found, namespace: own, hasVpa: found.vpas.length > 0, notes };
+    const reading = await readManifests(manifests, namespace, standardInput);
+    return { ...reading, hasVpa: reading.found.vpas.length > 0 };
   }
   const connection = await connect({ kubeconfig, context, environment: process.env });
   const client = new ApiClient(connection);

@@ -176,6 +176,11 @@ const PodRunner = z.object({
   }),
 });
 
+const BarePod = z.object({
+  metadata: Identity.extend({ labels: StringMap, annotations: StringMap, ownerReferences: Controller }),
+  spec: z.object({ restartPolicy: Text, containers: z.array(z.unknown()) }),
+});
+
 const Claim = z.object({ metadata: Identity, spec: z.object({ accessModes: list(z.string()) }) });
 
 /** Flagger makes the Services of what a Canary names. */
@@ -241,6 +246,9 @@ export function take(found: Found, kind: string, object: unknown): void {
     case "StatefulSet":
     case "Rollout":
       found.workloads.push(workloadOf(kind, object));
+      break;
+    case "Pod":
+      takePod(found, object);
       break;
     case "Service":
       if (isKnative(object)) takeOther(found, kind, object);
@@ -357,6 +365,16 @@ function inWords(metric: Readonly<Record<string, unknown>>): string {
 function apiVersionIn(object: unknown): string {
   const { apiVersion } = object as { readonly apiVersion?: unknown };
   return typeof apiVersion === "string" ? apiVersion : "";
+}
+
+/** A Pod that somebody wrote: no number of it is kept, so it is not scaled. Tests of a chart and what ends by itself are left unsaid. */
+function takePod(found: Found, object: unknown): void {
+  const { metadata, spec } = BarePod.parse(object);
+  const { annotations, labels, name, ownerReferences } = metadata;
+  const endsByItself =
+    (spec.restartPolicy ?? "Always") !== "Always" || annotations["helm.sh/hook"] !== undefined;
+  if (ownerReferences !== undefined || endsByItself) return;
+  found.passedOver.push({ kind: "Pod", name, podLabels: labels });
 }
 
 const isKnative = (object: unknown): boolean => apiVersionIn(object).startsWith("serving.knative.dev/");

@@ -15,12 +15,12 @@ const REPOSITORIES: Readonly<Record<SoftwareClass, string>> = {
     keydb valkey valkey-cluster valkey-bundle dragonflydb/dragonfly microsoft/garnet kvrocks tarantool memcached memcache hazelcast
     apacheignite/ignite aerospike-server infinispan/server couchdb couchbase couchbase/server cassandra dse-server scylla hbase
     elasticsearch elasticsearch-oss opensearch solr meilisearch typesense quickwit manticore zincsearch qdrant weaviate
-    milvusdb/milvus chromadb/chroma surrealdb arangodb orientdb neo4j dgraph janusgraph memgraph memgraph-platform
+    milvusdb/milvus chromadb/chroma chroma-core/chroma surrealdb arangodb orientdb neo4j dgraph janusgraph memgraph memgraph-platform
     clickhouse clickhouse-server apache/druid apachepinot/pinot questdb influxdb influxdb2 victoria-metrics cratedb library/crate
     rethinkdb rqlite eventstore eventstoredb kurrentdb immudb tigerbeetle greptimedb tdengine iotdb opentsdb graphite-statsd
     mssql/server mssql-server azure-sql-edge oracle-xe oracle-free database/free database/express
     database/enterprise db2 firebird dynamodb-local aws-dynamodb-local localstack localstack-pro azurite fake-gcs-server
-    cloud-pubsub-emulator elasticmq elasticmq-native motoserver/moto s3mock minio seaweedfs dxflrs/garage ceph
+    cloud-pubsub-emulator gcloud-pubsub-emulator cloud-spanner-emulator/emulator elasticmq elasticmq-native motoserver/moto s3mock minio seaweedfs dxflrs/garage ceph
     kafka kafka-native cp-kafka cp-server cp-zookeeper cp-schema-registry cp-ksqldb-server ksqldb-server schema-registry karapace
     apicurio-registry apicurio-registry-mem apicurio-registry-sql apicurio-registry-kafkasql zookeeper redpanda rabbitmq
     rabbitmq-server lavinmq activemq activemq-classic activemq-artemis activemq-artemis-broker nats nats-server nats-streaming
@@ -55,11 +55,11 @@ const REPOSITORIES: Readonly<Record<SoftwareClass, string>> = {
     spring-boot-admin adminer phpmyadmin pgadmin4 pgadmin mongo-express redis-commander redisinsight phpredisadmin kafka-ui
     kafka-manager kafdrop akhq cmak cloudbeaver istio/pilot istio/mixer istio/galley istio/citadel keda keda-metrics-apiserver
     cert-manager-controller cert-manager-webhook cert-manager-cainjector external-dns external-secrets argocd argo-rollouts
-    fluxcd/flagger kubernetes-dashboard dashboard-metrics-scraper portainer portainer-ce cluster-autoscaler descheduler
+    fluxcd/flagger kubernetes-dashboard kubernetesui/dashboard kubernetesui/dashboard-web kubernetesui/dashboard-api dashboard-metrics-scraper portainer portainer-ce cluster-autoscaler descheduler
     stakater/reloader pgbouncer pgpool proxysql twemproxy maxscale sentinel-dashboard ingress-nginx/controller
     nginx-ingress-controller nginx/nginx-ingress aws-load-balancer-controller wiremock mockserver hoverfly toxiproxy tradewind-agent tradewind-predictor tradewind-exporter
     tradewind-scaler grafana/beyla coroot/coroot deepflow-server ebpf-profiler temporalio/auto-setup temporalio/server temporalio/ui temporalio/admin-tools mher/flower
-    signoz/query-service supabase/studio hazelcast/management-center redpandadata/console mysql-router vpa-recommender
+    cp-enterprise-control-center cp-enterprise-control-center-next-gen signoz/query-service supabase/studio hazelcast/management-center redpandadata/console mysql-router vpa-recommender
     vpa-updater vpa-admission-controller coredns velero gatekeeper kyverno karpenter/controller workflow-controller
     argoexec fluxcd/source-controller fluxcd/kustomize-controller fluxcd/helm-controller fluxcd/notification-controller
     sealed-secrets-controller kserve-controller longhorn-manager nfs-subdir-external-provisioner falco trivy
@@ -221,6 +221,20 @@ export const SERVER_VARIABLES = words(`
   MSSQL_PID MYSQL_ROOT_HOST MYSQL_ALLOW_EMPTY_PASSWORD MARIADB_ALLOW_EMPTY_ROOT_PASSWORD ALLOW_EMPTY_PASSWORD NEO4J_AUTH
   DOCKER_INFLUXDB_INIT_MODE discovery.type cluster.initial_master_nodes`);
 
+/** What a port is named after by which a store or broker is spoken to. */
+export const STATE_PORT_WORDS = words(`
+  mysql mysqlx mariadb postgres postgresql pgsql redis valkey mongo mongodb memcached memcache cassandra cql amqp amqps mqtt mqtts
+  kafka ldap ldaps zookeeper etcd mssql tds`);
+/** What else such a port is for, where its name says that too. */
+export const OTHER_PORT_WORDS = words(`
+  http https http2 grpc web ui api rest admin proxy bridge metrics exporter prometheus health ws`);
+
+/** Programs that keep data, by the name of their file. */
+export const SERVER_PROGRAMS = words(`
+  redis-server redis-sentinel valkey-server keydb-server memcached mysqld mysqld_safe mariadbd mongod mongos postgres cockroach etcd
+  nats-server rabbitmq-server kafka-server-start kafka-server-start.sh zookeeper-server-start.sh zkServer.sh clickhouse-server
+  influxd minio cassandra scylla arangod rethinkdb neo4j mosquitto emqx redpanda dolt weed`);
+
 /** Variables of a server that clients are sometimes given too: hints alone. */
 export const SERVER_HINT_VARIABLES = words(`
   MYSQL_ROOT_PASSWORD MARIADB_ROOT_PASSWORD POSTGRES_PASSWORD POSTGRES_DB MONGODB_ROOT_PASSWORD RABBITMQ_DEFAULT_USER
@@ -228,7 +242,7 @@ export const SERVER_HINT_VARIABLES = words(`
 
 /** What a name ends in that is the name of a store. It is a hint alone. */
 export const STORE_WORDS = words(`
-  db database mongo mongodb mysql mariadb postgres postgresql postgis psql pgsql redis valkey keydb memcached memcache cassandra
+  emulator db database mongo mongodb mysql mariadb postgres postgresql postgis psql pgsql redis valkey keydb memcached memcache cassandra
   scylla scylladb cockroach cockroachdb couchdb couchbase dynamodb documentdb timescaledb influxdb clickhouse elasticsearch
   opensearch solr neo4j etcd zookeeper kafka redpanda rabbitmq rabbit activemq artemis nats pulsar mosquitto emqx minio mssql
   sqlserver oracledb openldap qdrant milvus weaviate hazelcast pgbouncer pgpool proxysql`);

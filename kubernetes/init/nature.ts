@@ -4,10 +4,13 @@ import {
   INFRASTRUCTURE_HINT_PORTS,
   knownImage,
   LOAD_NAMES,
+  OTHER_PORT_WORDS,
   repositoryOf,
   ROLE_WORDS,
   SERVER_HINT_VARIABLES,
+  SERVER_PROGRAMS,
   SERVER_VARIABLES,
+  STATE_PORT_WORDS,
   STATE_PORTS,
   STORE_HINT_PORTS,
   STORE_WORDS,
@@ -101,15 +104,26 @@ function stateProofs(workload: FoundWorkload, surroundings: Surroundings): strin
     .flatMap(({ env }) => env)
     .find(({ name }) => SERVER_VARIABLES.has(name));
   const port = portsOf(workload, surroundings.services).find((each) => STATE_PORTS.has(each));
+  const portName = portNamesOf(workload, surroundings.services).find(isStatePort);
   return [
     ...(ownVolumes ? ["each of its pods has a volume of its own"] : []),
     ...(kind === "StatefulSet" ? ["it is a StatefulSet"] : []),
     ...volumeProofs(workload, surroundings),
     ...scratchProofs(workload),
     ...embeddedProofs(workload),
+    ...programProofs(workload),
     ...(port === undefined ? [] : [`port ${port} is ${STATE_PORTS.get(port) ?? ""}'s`]),
+    ...(port !== undefined || portName === undefined ? [] : [`it calls a port '${portName}'`]),
     ...(variable === undefined ? [] : [`${variable.name} is a variable of a server that keeps data`]),
   ];
+}
+
+/** Whether a port is named after a protocol of a store or broker: `mysql`, `tcp-redis`, not `redis-http`. */
+function isStatePort(name: string): boolean {
+  const parts = wordsOf(name);
+  return (
+    parts.some((word) => STATE_PORT_WORDS.has(word)) && !parts.some((word) => OTHER_PORT_WORDS.has(word))
+  );
 }
 
 /** Writable volumes that outlive a pod or lie where servers keep their data. */
@@ -181,15 +195,42 @@ function scratchProofs({ isRecreated, templates, volumes }: FoundWorkload): stri
 }
 
 const EMBEDDED =
-  /^(?:sqlite3?$|sqlite3?:|jdbc:(?:sqlite|h2|hsqldb|derby):)|^(?:file:|\.?\/)[^\s]*\.(?:db|sqlite3?)$/;
+  /^(?:sqlite3?$|sqlite3?:|jdbc:(?:sqlite|h2|hsqldb|derby):)|^(?:file:|data source=|\.?\/)[^\s;]*\.(?:db|sqlite3?)(?:;|$)/;
+
+const isEmbedded = (text: string): boolean => EMBEDDED.test(text.slice(0, 300).toLowerCase());
 
 /** A database inside of the program: each pod would have one of its own. */
 function embeddedProofs({ templates }: FoundWorkload): string[] {
-  const variable = templates
-    .flatMap(({ env }) => env)
-    .find(({ value }) => EMBEDDED.test((value ?? "").slice(0, 300).toLowerCase()));
-  return variable === undefined ? [] : [`${variable.name} names a database inside of the pod`];
+  const variable = templates.flatMap(({ env }) => env).find(({ value }) => isEmbedded(value ?? ""));
+  if (variable !== undefined) return [`${variable.name} names a database inside of the pod`];
+  const argument = startWords(templates).find((word) => isEmbedded(word.slice(word.indexOf("=") + 1)));
+  return argument === undefined ? [] : ["an argument names a database inside of the pod"];
 }
+
+const MAX_START = 2_000;
+
+/** What containers are started with, word by word; the text of a shell too. */
+const startWords = (containers: readonly FoundContainer[]): string[] =>
+  containers.flatMap(({ args, command }) =>
+    [...command, ...args]
+      .join(" ")
+      .slice(0, MAX_START)
+      .split(/[\s;'"]/),
+  );
+
+/** A program that keeps data is what a container is started with, whatever its image is called. */
+function programProofs({ templates }: FoundWorkload): string[] {
+  const own = templates.filter((each) => !isSidecar(each));
+  const started = own.flatMap((each) => {
+    const words = startWords([each]).filter((word) => word !== "" && !SHELL_WORDS.has(nameIn(word)));
+    return words.slice(0, 1).map(nameIn);
+  });
+  const server = started.find((name) => SERVER_PROGRAMS.has(name));
+  return server === undefined ? [] : [`it starts '${server}', which keeps data`];
+}
+
+/** The name of a program's file: `redis-server` of `/usr/bin/redis-server`. */
+const nameIn = (word: string): string => word.slice(word.lastIndexOf("/") + 1);
 
 function stateImage({ templates }: FoundWorkload): string[] {
   const image = templates.find((each) => knownImage(each.image)?.class === "stateful")?.image;
@@ -232,6 +273,12 @@ function stateHints(workload: FoundWorkload, { services }: Surroundings): string
 }
 
 const isSidecar = ({ image }: FoundContainer): boolean => knownImage(image)?.class === "sidecar";
+
+/** Names of the ports of its containers and Services; those of sidecars are not its own. */
+function portNamesOf({ templates }: FoundWorkload, services: readonly FoundService[]): string[] {
+  const own = templates.filter((each) => !isSidecar(each)).flatMap(({ ports }) => ports);
+  return [...own, ...services.flatMap(({ ports }) => ports)].flatMap(({ name }) => name ?? []);
+}
 
 /** Every port that its containers or its Services name by number; those of sidecars are not its own. */
 function portsOf({ templates }: FoundWorkload, services: readonly FoundService[]): number[] {

@@ -20,18 +20,21 @@ const Manifest = z.looseObject({
 
 export interface ManifestReading {
   readonly found: Found;
+  /** The one that was looked at. */
+  readonly namespace: string;
   readonly notes: readonly string[];
 }
 
 /**
  * Reads YAML or JSON manifests as kubectl does: files, folders with all that is in them, or `-` for what comes on standard
  * input. Of two objects of one kind and name the last counts. What cannot be read is a note, and the rest is read all the same.
- * @param namespace for objects that name none; objects of other namespaces are passed over
+ * @param namespace to look at, and that of objects that name none; objects of others are passed over. Undefined: the only one that workloads
+ *   name, else `default`
  * @throws TradewindError `invalid-manifest` for a path that cannot be read
  */
 export async function readManifests(
   paths: readonly string[],
-  namespace: string,
+  namespace: string | undefined,
   standardInput: () => Promise<string>,
 ): Promise<ManifestReading> {
   const reading = new Reading(namespace);
@@ -66,20 +69,25 @@ function valuesOf(text: string): unknown[] {
 interface Declared {
   readonly file: string;
   readonly kind: string;
-  readonly object: unknown;
+  readonly isWorkload: boolean;
+  /** Group, kind and name. */
+  readonly key: string;
+  /** As the object names it. */
+  readonly namespace: string | undefined;
+  readonly manifest: z.infer<typeof Manifest>;
   readonly mayBeTemplate: boolean;
 }
 
+const DEFAULT = "default";
+
 class Reading {
-  private readonly namespace: string;
-  /** By kind, namespace and name, in the order in which they first came. */
-  private readonly declared = new Map<string, Declared>();
+  private readonly asked: string | undefined;
+  private readonly declared: Declared[] = [];
   private readonly notes: string[] = [];
   private readonly templates = new Set<string>();
-  private readonly elsewhere = new Map<string, number>();
 
-  constructor(namespace: string) {
-    this.namespace = namespace;
+  constructor(asked: string | undefined) {
+    this.asked = asked;
   }
 
   /** Overlays of one base change each other's objects, so all that is certain is what lies in the files. */
@@ -123,33 +131,41 @@ class Reading {
       for (const item of items) this.addValue(item, file, mayBeTemplate, kindOfItems);
       return;
     }
-    const namespace = metadata?.namespace ?? this.namespace;
-    if (namespace !== this.namespace) {
-      if (isWorkloadKind(kind, apiVersion ?? ""))
-        this.elsewhere.set(namespace, (this.elsewhere.get(namespace) ?? 0) + 1);
-      return;
-    }
-    const key = `${groupOf(apiVersion)}/${kind}/${metadata?.name ?? ""}`;
-    this.declared.set(key, {
+    this.declared.push({
       file,
       kind,
-      object: { ...manifest.data, metadata: { uid: key, ...metadata, namespace } },
+      isWorkload: isWorkloadKind(kind, apiVersion ?? ""),
+      key: `${groupOf(apiVersion)}/${kind}/${metadata?.name ?? ""}`,
+      namespace: metadata?.namespace ?? undefined,
+      manifest: manifest.data,
       mayBeTemplate,
     });
   }
 
+  private namespaceToLookAt(): string {
+    const named = new Set(
+      this.declared.flatMap(({ isWorkload, namespace = DEFAULT }) => (isWorkload ? namespace : [])),
+    );
+    const [only = DEFAULT] = named;
+    return this.asked ?? (named.size === 1 ? only : DEFAULT);
+  }
+
   result(): ManifestReading {
     const found = nothingFound();
-    for (const { file, kind, mayBeTemplate, object } of this.declared.values()) {
+    const own = this.namespaceToLookAt();
+    const isOwn = ({ namespace = own }: Declared): boolean => namespace === own;
+    // Of two of one kind and name the last counts, in the place of the first.
+    const byKey = new Map(this.declared.filter(isOwn).map((each) => [each.key, each]));
+    for (const { file, key, kind, manifest, mayBeTemplate } of byKey.values()) {
+      const metadata = { uid: key, ...manifest.metadata, namespace: own };
       try {
-        take(found, kind, object);
+        take(found, kind, { ...manifest, metadata });
       } catch (error) {
         if (mayBeTemplate) {
           this.templates.add(file);
           continue;
         }
-        const { name } = (object as { metadata: { name?: string | null } }).metadata;
-        const what = `${kind} '${name ?? ""}'`;
+        const what = `${kind} '${manifest.metadata?.name ?? ""}'`;
         this.notes.push(`${file}: ${what} is left out: ${describeError(error).slice(0, 200)}`);
       }
     }
@@ -157,11 +173,12 @@ class Reading {
       (file) =>
         `${file}: holds a Helm template, which is passed over: give what 'helm template' writes to --manifests -`,
     );
-    const elsewhere = [...this.elsewhere].map(
-      ([namespace, count]) =>
+    const others = this.declared.filter((each) => each.isWorkload && !isOwn(each));
+    const elsewhere = [...Map.groupBy(others, ({ namespace = "" }) => namespace)].map(
+      ([namespace, { length: count }]) =>
         `${count === 1 ? "1 workload" : `${count} workloads`} of namespace '${namespace}' ${count === 1 ? "is" : "are"} passed over: --namespace ${namespace} looks there`,
     );
-    return { found, notes: [...templates, ...this.notes, ...elsewhere] };
+    return { found, namespace: own, notes: [...templates, ...this.notes, ...elsewhere] };
   }
 }
 

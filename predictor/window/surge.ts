@@ -8,7 +8,7 @@ export const SLOTS_PER_WINDOW = 20;
 const LENGTHS = [4, 8];
 
 /** More requests than expected, by this factor, are worth a plan before the window is over. */
-const LEAST_GROWTH = 1.3;
+export const LEAST_GROWTH = 1.3;
 
 /** Standard deviations by which they must be more besides: intervals are many, and chance has a try in each. */
 const NO_CHANCE = 4;

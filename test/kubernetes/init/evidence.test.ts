@@ -291,6 +291,49 @@ describe("init leaves a workload alone", () => {
       /STORE names a database inside of the pod/,
     ],
     [
+      "whose port is named after a database's protocol",
+      [
+        workload("ledger", "acme/ledger", { container: onPort(7000, "tcp-mysql") }),
+        service("ledger", { port: 7000, name: "tcp" }),
+      ],
+      /it calls a port 'tcp-mysql'/,
+    ],
+    [
+      "with a database in a file that an argument names",
+      [
+        workload("ledger", "acme/ledger", {
+          container: { args: ["serve", "--store-uri=sqlite:////srv/ledger.db"] },
+        }),
+        service("ledger"),
+      ],
+      /an argument names a database inside of the pod/,
+    ],
+    [
+      "with a database in a file that a connection string names",
+      [
+        workload("ledger", "acme/ledger", {
+          container: { env: [{ name: "STORE", value: "Data Source=ledger.db;Cache=Shared" }] },
+        }),
+        service("ledger"),
+      ],
+      /STORE names a database inside of the pod/,
+    ],
+    [
+      "that starts a server that keeps data, whatever its image is called",
+      [
+        workload("ledger", "acme/base", {
+          container: { command: ["sh", "-c", "exec /usr/bin/mongod --port 7000"] },
+        }),
+        service("ledger", 7000),
+      ],
+      /it starts 'mongod'/,
+    ],
+    [
+      "of an emulator of a cloud's store",
+      [workload("ledger", "acme/cloud-store-emulator:1"), service("ledger", 7000)],
+      /called like a store of data/,
+    ],
+    [
       "with a claim as a device",
       [
         workload("ledger", "acme/ledger", {
@@ -486,6 +529,25 @@ describe("init takes a workload", () => {
           },
         },
         service("page-primary"),
+      ],
+    ],
+    [
+      "whose port speaks HTTP about a broker",
+      [workload("page", "acme/page", { container: onPort(7000, "kafka-rest") }), service("page")],
+    ],
+    [
+      "that waits for a server that keeps data before it starts",
+      [
+        workload("page", "acme/page", {
+          container: {
+            command: [
+              "sh",
+              "-c",
+              "until mysqladmin ping; do sleep 1; done; ./page --cache redis-server:6379",
+            ],
+          },
+        }),
+        service("page"),
       ],
     ],
     ["that Dapr calls", [workload("add", "acme/add", { annotations: { "dapr.io/app-port": "6000" } })]],
@@ -805,6 +867,37 @@ describe("the entry", () => {
     expect((refusal as InitRefusal).notes).toContain(
       "left out: page: Tradewind does not read the kind CloneSet, though users reach it",
     );
+  });
+});
+
+describe("a Pod without a controller", () => {
+  const web = { kind: "Pod", metadata: { name: "web", labels: { app: "web" } } };
+  const containers = [{ name: "main", image: "acme/web" }];
+  const cart = [workload("cart", "acme/cart"), service("cart")];
+  const open = service("web", 80, { type: "LoadBalancer" });
+
+  it("is named, and no other workload is taken for the entry in its place", async () => {
+    const refused = write([{ ...web, spec: { containers } }, open, ...cart]);
+    await expect(refused).rejects.toThrow(/which service users call cannot be told/);
+    await expect(refused).rejects.toMatchObject({
+      notes: ["left out: web: Tradewind does not read the kind Pod, though users reach it"],
+    });
+  });
+
+  it.each<[string, Manifest]>([
+    ["ends by itself", { ...web, spec: { restartPolicy: "Never", containers } }],
+    [
+      "is a test of a chart",
+      {
+        ...web,
+        metadata: { ...web.metadata, annotations: { "helm.sh/hook": "test" } },
+        spec: { containers },
+      },
+    ],
+  ])("that %s is nothing to speak of", async (_what, pod) => {
+    const { entry, notes } = await write([pod, ...cart]);
+    expect(entry).toBe("cart");
+    expect(notes.join()).not.toMatch(/Pod/);
   });
 });
 

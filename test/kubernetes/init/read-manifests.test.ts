@@ -32,6 +32,23 @@ describe("readManifests", () => {
     expect(found.workloads.map(({ name }) => name)).toEqual(["web"]);
   });
 
+  it("looks at the only namespace that workloads name where nobody gave one", async () => {
+    const named = (name: string, namespace: string): string =>
+      deploymentYaml(name).replace("metadata:", `metadata:\n  namespace: ${namespace}`);
+    const readAll = async (...texts: string[]) =>
+      readManifests(["-"], undefined, async () => Promise.resolve(texts.join("---\n")));
+    const one = await readAll(named("web", "shop"), named("cart", "shop"));
+    expect(one).toMatchObject({ namespace: "shop", notes: [] });
+    expect(one.found.workloads).toHaveLength(2);
+    const two = await readAll(named("web", "shop"), named("cart", "other"));
+    expect(two.namespace).toBe("default");
+    expect(two.notes).toHaveLength(2);
+    expect(await readAll(named("web", "shop"), deploymentYaml("cart"))).toMatchObject({
+      namespace: "default",
+      notes: [expect.stringMatching(/1 workload of namespace 'shop' is passed over/)],
+    });
+  });
+
   it("names a file that is not there", async () => {
     await expect(readManifests(["/nowhere/web.yaml"], "shop", async () => "")).rejects.toMatchObject({
       code: "invalid-manifest",

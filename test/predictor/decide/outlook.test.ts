@@ -137,6 +137,11 @@ describe("the load outlook", () => {
     expect(outlook(peak).mostRatio).toBeCloseTo(1.5, 2);
   });
 
+  it("tells the usual load, which a surge is above until it has lasted", () => {
+    expect(outlook(after([...times(40, 50), ...times(10, 125)])).usualRatio).toBeCloseTo(0.4, 9);
+    expect(outlook(after([...times(40, 50), ...times(60, 125)])).usualRatio).toBe(1);
+  });
+
   it("is ready for a rush that comes every half hour before it comes, and lets go after it", () => {
     const rush = (at: number): number => (at % 120 >= 60 && at % 120 < 76 ? 100 : 20);
     const at = (windows: number): LoadOutlook =>

@@ -13,31 +13,30 @@ const web = (overrides: Partial<ServiceToSize> = {}): ServiceToSize =>
     ...overrides,
   });
 
-const leastOf = (
-  services: readonly ServiceToSize[],
-  cpuCores: number | undefined,
-  comingCores: number | undefined = 20,
-): number[] =>
-  withReserves(services, { comingCores, ...(cpuCores !== undefined && { allNodes: { cpuCores } }) }, 0.5).map(
-    ({ floor }) => floor.replicas,
-  );
+const leastOf = (services: readonly ServiceToSize[], cpuCores: number | undefined, loadRatio = 1): number[] =>
+  withReserves(services, cpuCores === undefined ? {} : { allNodes: { cpuCores } }, {
+    surge: 3,
+    targetUtilisation: 0.5,
+    loadRatio,
+  }).map(({ floor }) => floor.replicas);
 
-describe("a reserve for surges that find no node", () => {
-  it("makes pods half busy where nodes come late and today's hold it, but not twice what runs", () => {
-    expect(leastOf([web()], 3.5)).toEqual([3]);
+describe("a reserve for surges that nodes are too small for", () => {
+  it("makes pods half busy where today's nodes hold that, but not thrice what runs", () => {
+    expect(leastOf([web()], 5.9)).toEqual([3]);
     expect(leastOf([web(), web()], 7)).toEqual([3, 3]);
   });
 
-  it("is none where pods could start on today's nodes, and where it would call for a node", () => {
-    expect(leastOf([web()], 4)).toEqual([2]);
+  it("is none where the pods of a surge could start, and where nodes do not hold the reserve of all", () => {
+    expect(leastOf([web()], 6)).toEqual([2]);
     expect(leastOf([web()], 2.9)).toEqual([2]);
     expect(leastOf([web(), web()], 5.9)).toEqual([2, 2]);
   });
 
-  it("is none where no node can come, and where nodes are not known", () => {
-    expect(withReserves([web()], { allNodes: { cpuCores: 3.5 } }, 0.5)).toEqual([
-      expect.objectContaining({ floor: size(2) }),
-    ]);
+  it("is for the usual load: a surge that has come needs none for itself", () => {
+    expect(leastOf([web()], 5.9, 0.5)).toEqual([2]);
+  });
+
+  it("is none where nodes are not known", () => {
     expect(leastOf([web()], undefined)).toEqual([2]);
   });
 

@@ -5,6 +5,7 @@ import type { Foreseen, Reach } from "../../../forecast/foresight.ts";
 import { OUTLIER } from "../../../models/queue/take-window.ts";
 import { FIRST_RESIDUAL } from "../../../models/queue/profile-state.ts";
 import { RECENT_WINDOWS } from "../../../models/recent-windows.ts";
+import { median } from "../../../models/statistics.ts";
 
 /** Points that are kept: enough for forecasts made a horizon ago to be judged by what came, in windows of a second. */
 const MOST_POINTS = 400;
@@ -72,6 +73,8 @@ export interface LoadOutlook {
   readonly sigma: number;
   /** Highest load that is reckoned with, over the load measured in the last window: what was seen of late, or the median. */
   readonly mostRatio: number;
+  /** Median load of the windows that are kept, over that of the last one. */
+  readonly usualRatio: number;
   /** The forecast that was nearest of late. */
   readonly forecast: Forecast | "season";
 }
@@ -264,6 +267,7 @@ export function outlookOf(
       levelRatio: surgeRatio,
       sigma,
       mostRatio: Number.POSITIVE_INFINITY,
+      usualRatio: 1,
       forecast,
     };
   const believed = judged < FITTED_POINTS ? FORECASTS : [forecast];
@@ -277,7 +281,9 @@ export function outlookOf(
   const perSecond = Math.max(soon, foreseen?.perSecond ?? highestLevel(points, holdMs, 2).perSecond);
   const [ratio, levelRatio] = [perSecond / last.perSecond, perSecond / level.perSecond];
   const mostRatio = Math.max(ratio, Math.max(peakPerSecond, foreseen?.mostPerSecond ?? 0) / last.perSecond);
+  const usualRatio = median(points.map((point) => point.perSecond)) / last.perSecond;
+  const ready = { ratio, levelRatio, mostRatio, usualRatio };
   return foreseen === undefined
-    ? { ratio, levelRatio, sigma, mostRatio, forecast }
-    : { ratio, levelRatio, sigma: foreseen.sigma, mostRatio, forecast: "season" };
+    ? { ...ready, sigma, forecast }
+    : { ...ready, sigma: foreseen.sigma, forecast: "season" };
 }

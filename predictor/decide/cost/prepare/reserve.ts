@@ -6,28 +6,37 @@ import { ROUNDING } from "./service-now.ts";
 const requestedBy = (services: readonly ServiceToSize[], kind: "base" | "floor"): number =>
   services.reduce((sum, { [kind]: size, pods }) => sum + size.replicas * podCores(pods, size.cpuCores), 0);
 
+interface Reserve {
+  /** Nodes that hold what is requested so many times hold what a surge asks for. */
+  readonly surge: number;
+  /** Share of its CPU that a pod with a reserve uses. */
+  readonly targetUtilisation: number;
+  /** Load that the reserve is for over the load to size for: less where a surge has come, which needs no reserve for itself. */
+  readonly loadRatio: number;
+}
+
 /**
- * Services with a reserve where an autoscaler adds nodes and what they request could not be started once more on today's: pods for a surge
- * then wait for a node beside their start, of which a load that has been even says nothing. Only as long as today's nodes hold the reserve of
- * all: more would call for nodes that may never be used.
- * @param targetUtilisation share of its CPU that a pod with a reserve uses
+ * Services with a reserve where a surge may find too little on today's nodes: its pods wait for a node beside their start, or the queue that
+ * grew until they started is never worked off. A load that has been even says nothing of either. Only as long as today's nodes hold the reserve
+ * of all: more would call for nodes that may never be used.
  */
 export function withReserves(
   services: readonly ServiceToSize[],
-  { allNodes, comingCores }: Pick<CostWindow["platform"], "allNodes" | "comingCores">,
-  targetUtilisation: number,
+  { allNodes }: Pick<CostWindow["platform"], "allNodes">,
+  reserve: Reserve,
 ): readonly ServiceToSize[] {
-  if (allNodes === undefined || comingCores === undefined) return services;
-  if (allNodes.cpuCores >= 2 * requestedBy(services, "base")) return services;
-  const reserved = services.map((service) => withReserve(service, targetUtilisation));
+  if (allNodes === undefined || allNodes.cpuCores >= reserve.surge * requestedBy(services, "base"))
+    return services;
+  const reserved = services.map((service) => withReserve(service, reserve));
   return requestedBy(reserved, "floor") > allNodes.cpuCores ? services : reserved;
 }
 
 /** Containers that can be made larger need no more of them: they grow in no time. */
-function withReserve(service: ServiceToSize, targetUtilisation: number): ServiceToSize {
+function withReserve(service: ServiceToSize, { targetUtilisation, loadRatio }: Reserve): ServiceToSize {
   const { base, ceiling, demand, floor, stepCpuCores } = service;
   if (stepCpuCores > 0 || demand === undefined) return service;
-  const replicas = Math.ceil(demand.cores / targetUtilisation / Math.max(base.cpuCores, ROUNDING) - ROUNDING);
+  const cores = loadRatio * demand.cores;
+  const replicas = Math.ceil(cores / targetUtilisation / Math.max(base.cpuCores, ROUNDING) - ROUNDING);
   const reserved = Math.max(floor.replicas, Math.min(ceiling.replicas, replicas));
   return { ...service, floor: { ...floor, replicas: reserved } };
 }

@@ -15,6 +15,7 @@ import type { LoadOutlook } from "../learn/outlook.ts";
 import { loadPoints } from "../price/cost-inputs.ts";
 import type { CostOptions, ServiceToSize } from "../price/cost-inputs.ts";
 import { normalQuantile } from "../price/route-cost.ts";
+import { LEAST_GROWTH } from "../../../window/surge.ts";
 import { withReserves } from "./reserve.ts";
 import { NO_SIZE, ROUNDING } from "./service-now.ts";
 import type { ServiceNow, ServicesNow } from "./service-now.ts";
@@ -71,7 +72,11 @@ export function sizingAt(
     lateRatio: shrinkSeconds / (shrinkSeconds + standSeconds),
     warmUpRatio: Math.min(1, youngSeconds / standSeconds),
   };
-  const reserved = withReserves(sizable, window.platform, window.settings.targetUtilisation);
+  const reserved = withReserves(sizable, window.platform, {
+    surge: window.settings.cost.mostGrowth,
+    targetUtilisation: window.settings.targetUtilisation,
+    loadRatio: Math.min(mayCome(outlook), (LEAST_GROWTH * outlook.usualRatio) / outlook.ratio),
+  });
   return { services: [...reserved, ...passed], options };
 }
 
@@ -169,12 +174,15 @@ function bounds(
 function roomyReplicas(
   service: ServiceNow,
   cores: number,
-  { mostRatio, ratio, sigma }: LoadOutlook,
+  outlook: LoadOutlook,
   { roomyUtilisation }: CostSettings,
 ): number {
-  const mostCores = cores * Math.min(mostRatio / ratio, Math.exp(sigma));
-  return Math.ceil(replicasFor(service, mostCores, roomyUtilisation)) + 1;
+  return Math.ceil(replicasFor(service, mayCome(outlook) * cores, roomyUtilisation)) + 1;
 }
+
+/** Load that may come beyond what is planned for, over that. */
+const mayCome = ({ mostRatio, ratio, sigma }: LoadOutlook): number =>
+  Math.min(mostRatio / ratio, Math.exp(sigma));
 
 const isUnlimited = ({ window }: Observation): boolean => window !== undefined && !hasCpuLimits(window);
 
