@@ -6,7 +6,7 @@ import { Explanation } from "@tradewind/core/contract/explanation.ts";
 import { LoadForecast } from "@tradewind/core/contract/forecast.ts";
 import { Course, IncidentList, Measured } from "@tradewind/core/contract/measured.ts";
 import { NodeClassList } from "@tradewind/core/contract/node-classes.ts";
-import { Override, OverrideExchange } from "@tradewind/core/contract/override.ts";
+import { OverrideAnswer, OverrideExchange } from "@tradewind/core/contract/override.ts";
 import { PatternList } from "@tradewind/core/contract/pattern.ts";
 import { ShadowWeek } from "@tradewind/core/contract/shadow.ts";
 import { PeriodReport } from "@tradewind/core/contract/period-report.ts";
@@ -133,7 +133,7 @@ const DESCRIBED_ROUTES: readonly DescribedRoute[] = [
       "Takes what a scaler was ordered, and says what others were; needs the scope `override`, or this machine.",
     query: ONE,
     body: OverrideExchange,
-    answer: z.object({ overrides: z.array(Override) }),
+    answer: OverrideAnswer,
   },
   ...PROFILE_ROUTES,
   get("/metrics", "Metrics for Prometheus.", {}),

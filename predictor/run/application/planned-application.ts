@@ -1,7 +1,8 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Application } from "@tradewind/core/contract/application.ts";
 import { describeError } from "@tradewind/core/values/errors.ts";
-import type { Override, OverrideExchange } from "@tradewind/core/contract/override.ts";
+import { MOST_ANNOTATED_SERVICES } from "@tradewind/core/contract/override.ts";
+import type { OverrideAnswer, OverrideExchange } from "@tradewind/core/contract/override.ts";
 import type { ApplicationContext } from "@tradewind/core/contract/context.ts";
 import { AskedChanges } from "./asked-changes.ts";
 import type { Asking } from "./asked-changes.ts";
@@ -315,9 +316,18 @@ export class PlannedApplication {
     }
   }
 
-  /** Takes what a scaler says that people ordered. @returns what all of them have said */
-  takeOverrides(said: OverrideExchange): readonly Override[] {
-    return this.overrides.exchange(said, this.shared.clock.monotonicMs());
+  /** Takes what a scaler says that people ordered. @returns what all of them have said, and what annotations of its workloads order */
+  takeOverrides(said: OverrideExchange): OverrideAnswer {
+    const overrides = this.overrides.exchange(said, this.shared.clock.monotonicMs());
+    const own = new Set(this.published.plan()?.wishes.map(({ service }) => service));
+    const { workloads = [] } = this.own.workloads() ?? {};
+    const annotated = workloads.flatMap(({ override, service }) =>
+      override !== undefined && own.has(service) ? [{ service, text: override }] : [],
+    );
+    return {
+      overrides: [...overrides],
+      ...(annotated.length > 0 && { annotated: annotated.slice(0, MOST_ANNOTATED_SERVICES) }),
+    };
   }
 
   /** Takes changes that somebody asks for beside the plan, as far as the models of now expect them to help. @returns those */
