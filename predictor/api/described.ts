@@ -82,7 +82,11 @@ const DESCRIBED_ROUTES: readonly DescribedRoute[] = [
     "Hashes of inputs of decisions that are kept.",
     z.object({ hashes: z.array(ContentHash) }),
   ),
-  ofOne("/v1/accuracy", "How right named causes were.", Accuracy),
+  ofOne(
+    "/v1/accuracy",
+    "How right named causes were, and how far off the models are, by service and route.",
+    Accuracy,
+  ),
   ofOne("/v1/proposals", "What the last plan changes.", ProposalList),
   get("/v1/inputs/:hash", "The inputs of one decision.", HASH_OF),
   get("/v1/models/:hash", "A model that decided.", HASH_OF),

@@ -22,6 +22,7 @@ import { KnownOverrides } from "./overrides.ts";
 import { LoadForecasts, registerForecastMetrics } from "./load-forecasts.ts";
 import { firstState, openIncidents, openMemory, openShadow } from "./memory.ts";
 import type { KeptState, Memory } from "./memory.ts";
+import { RouteErrors } from "../../answers/routes/route-errors.ts";
 import { Shadow } from "../../answers/shadow/shadow.ts";
 import { registerShadow } from "../../answers/shadow/metrics.ts";
 import type { ShadowState } from "../../answers/shadow/state.ts";
@@ -80,6 +81,7 @@ export class PlannedApplication {
   private readonly asked = new AskedChanges();
   readonly measured = new LastMeasured();
   readonly shadow: Shadow;
+  readonly routeErrors = new RouteErrors();
   readonly routes = new LastRoutes();
   readonly forecasts: LoadForecasts;
   readonly patterns: PatternWatch;
@@ -196,6 +198,7 @@ export class PlannedApplication {
       measured: this.measured,
       shadow: this.shadow,
       routes: this.routes,
+      routeErrors: this.routeErrors,
       explaining: this.explaining,
       patterns: this.patterns,
       archive: this.archive,
