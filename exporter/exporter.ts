@@ -130,6 +130,7 @@ interface DecisionParts {
   readonly journal: JournalKeeper;
   readonly queue: ChangeQueue;
   readonly overrides: Overrides;
+  readonly annotations: AnnotatedOverrides;
   readonly application: OwnApplication;
   /** Finds an application as it is configured, with the calendars that were learned and approved. */
   readonly withApproved: ReturnType<typeof withLearned>;
@@ -184,10 +185,9 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
   });
   undo.defer(() => scaler.stop());
   const deciding = await prepareDecisions(setting, scaler);
-  const { application, journal, overrides, plans, recommender, settings, statuses } = deciding;
+  const { annotations, application, journal, overrides, plans, recommender, settings, statuses } = deciding;
   const restored = await recommender.restore();
   await overrides.restore();
-  const annotations = new AnnotatedOverrides(overrides, log);
   const looking = setInterval(() => {
     void overrides.look();
     const now = { nowMs: clock.nowMs(), monotonicMs: clock.monotonicMs() };
@@ -288,6 +288,7 @@ async function prepareDecisions(setting: Setting, scaler: ScalerThread): Promise
     onEvents: (events) => void journal.append(events),
     onOrder: ({ ended, kind }) => metrics.overrideChanged(kind, ended?.how ?? "begun"),
   });
+  const annotations = new AnnotatedOverrides(overrides, log);
   const { tracesEndpoint: endpoint } = options;
   const recordOf = (id: string): string | undefined => book.json(id);
   const traces = endpoint && new DecisionTraces({ endpoint, recordOf, nowMs: () => clock.nowMs(), log });
@@ -330,7 +331,7 @@ async function prepareDecisions(setting: Setting, scaler: ScalerThread): Promise
   const planTimes = new Map<string, PlanTime>();
   const plans: PlanSources = new PlanSources({
     open: (place) =>
-      planSource({ setting, scaler, place, overrides }, async (plan, fetcher) => {
+      planSource({ setting, scaler, place, overrides, annotations }, async (plan, fetcher) => {
         const { header, madeMs } = plan;
         const { application: name, namespace, plannedAtMs } = header;
         const key = applicationKey({ name, namespace });
@@ -367,6 +368,7 @@ async function prepareDecisions(setting: Setting, scaler: ScalerThread): Promise
     journal,
     queue,
     overrides,
+    annotations,
     application,
     recommender,
     plans,
@@ -398,10 +400,11 @@ interface PlanSourceParts {
   readonly scaler: ScalerThread;
   readonly place: KnownApplication | undefined;
   readonly overrides: Overrides;
+  readonly annotations: AnnotatedOverrides;
 }
 
 function planSource(
-  { overrides, place, scaler, setting }: PlanSourceParts,
+  { annotations, overrides, place, scaler, setting }: PlanSourceParts,
   onPlan: (plan: FetchedPlan, fetcher: PlanFetcher) => Promise<void>,
 ): PlanSource {
   const { clock, edges, log, metrics, options } = setting;
@@ -416,7 +419,14 @@ function planSource(
         ? undefined
         : overrides.saidOf({ application, namespace });
     },
-    onHeard: async (heard) => overrides.adopt(heard),
+    onHeard: async ({ annotated = [], overrides: heard }) => {
+      await overrides.adopt(heard);
+      const { application, namespace } = plans.status.plan ?? {};
+      if (application === undefined || namespace === undefined) return;
+      const now = { nowMs: clock.nowMs(), monotonicMs: clock.monotonicMs() };
+      for (const { service, text } of annotated)
+        await annotations.take({ namespace, application, service }, text, now);
+    },
     clock,
     log,
   });

@@ -317,6 +317,7 @@ const FIELDS: Readonly<Record<string, Pair>> = {
   "calendars.timeZone": ofGuard(withCalendar({}), withCalendar({ timeZone: "Asia/Tokyo" })),
   "calendars.except": ofGuard(withCalendar({}), withCalendar({ except: ["2026-07-06"] })),
   "calendars.floor.replicas": ofGuard(withCalendar({}), withCalendar({ floor: { replicas: 70 } })),
+  "calendars.floor.timesUsual": ofGuard(withCalendar({}), withCalendar({ floor: { timesUsual: 1.5 } })),
   "calendars.ceiling.replicas": ofGuard(ceiling({}), ceiling({ replicas: 22 })),
   "calendars.ceiling.soft": ofGuard(ceiling({}), ceiling({ soft: true })),
   "prices.currency": [() => reported({}), () => reported({ currency: "CHF" })],

@@ -2,17 +2,21 @@ import type { AuditEvent } from "@tradewind/core/contract/audit.ts";
 import type { Plan } from "@tradewind/core/contract/plan.ts";
 import type { KeptPoint } from "@tradewind/core/contract/measured.ts";
 import type { ReadyCheck } from "@tradewind/core/contract/ready.ts";
+import { standsAgainst } from "@tradewind/core/contract/ready.ts";
+import type { Readiness } from "@tradewind/core/contract/ready.ts";
 import { serviceSpecs } from "@tradewind/core/contract/application.ts";
 import type { ServedRecommendation } from "@tradewind/core/contract/recommendation.ts";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
-import { budgetLeftOf } from "@tradewind/exporter/decide/course/points.ts";
+import { budgetLeftOf, overLately } from "@tradewind/exporter/decide/course/points.ts";
 import { readiness } from "@tradewind/exporter/decide/course/ready.ts";
+import type { KnownAccuracy, ReadyFacts } from "@tradewind/exporter/decide/course/ready.ts";
 import { judgedRequests } from "@tradewind/predictor/decide/facts/accounts.ts";
 import type { PolicyInputs } from "@tradewind/predictor/decide/inputs.ts";
 import { ProfileAccuracy } from "@tradewind/predictor/learn/profile-accuracy.ts";
 import { HPA_CPU } from "@tradewind/simulator/contenders/hpa.ts";
 import { startOurs } from "@tradewind/simulator/contenders/ours/ours.ts";
 import { run } from "@tradewind/simulator/contenders/run.ts";
+import type { ScaledObject } from "@tradewind/simulator/control/triggers.ts";
 import type { Obstacle } from "@tradewind/simulator/contenders/run.ts";
 import { Registry } from "prom-client";
 
@@ -28,7 +32,7 @@ export interface ReadyRun {
   readonly holds: boolean;
 }
 
-/** The HPA scales and Tradewind looks on in the first part; Tradewind acts in a run of its own, of which the second part counts. */
+/** The HPA scales and Tradewind looks on; then Tradewind acts, and what comes after its warm-up counts. */
 export async function watched(obstacle: Obstacle, seed: number): Promise<ReadyRun> {
   const { plant } = obstacle;
   const { application, seconds, startMs, warmUpSeconds } = plant;
@@ -36,14 +40,39 @@ export async function watched(obstacle: Obstacle, seed: number): Promise<ReadyRu
   const points: KeptPoint[] = [];
   const events: AuditEvent[] = [];
   const newest: { inputs?: PolicyInputs; plan?: Plan } = {};
-  await run({
-    obstacle: { ...obstacle, plant: { ...plant, seconds: (askedAtMs - startMs) / 1e3 } },
+  let answer: Readiness | undefined;
+  const ask = (): Readiness => {
+    const { inputs, plan } = newest;
+    return readiness({
+      place: { namespace: application.namespace, application: application.name },
+      nowMs: askedAtMs,
+      head: plan === undefined ? { policyReasons: [] } : headOf(plan),
+      services: servicesOf(plan, inputs?.windowSet, application),
+      budget: budgetLeftOf(points, {
+        nowMs: askedAtMs,
+        percentile: application.objective.percentile,
+        periodMs: 86_400_000,
+      }),
+      latelyOverRatio: overLately(points),
+      accuracy: accuracyOf(inputs, application.namespace),
+      isComplete: plan?.complete !== false,
+      missing: plan?.missing ?? [],
+      events,
+      bounded: new Set(application.services.map(({ name }) => name)),
+      neededSeconds: 300,
+    });
+  };
+  const { requestsOver: overWithAct } = await run({
+    obstacle: {
+      ...obstacle,
+      plant: { ...plant, warmUpSeconds: (askedAtMs - startMs) / 1e3 + warmUpSeconds },
+    },
     contender: {
       ...HPA_CPU,
       start: (setting, parameters) => {
         const ours = startOurs(setting, {
           choice: "auto",
-          mode: "observe",
+          mode: () => (answer === undefined ? "observe" : "act"),
           onInputs: (inputs) => void Object.assign(newest, { inputs }),
           onEvent: (event) => events.push(event),
           rewrite: (plan) => Object.assign(newest, { plan }).plan,
@@ -51,8 +80,10 @@ export async function watched(obstacle: Obstacle, seed: number): Promise<ReadyRu
         const hpa = HPA_CPU.start(setting, parameters);
         return {
           ...ours,
-          scaledObject: (service) => hpa.scaledObject(service),
+          scaledObject: (service) =>
+            switched(hpa.scaledObject(service), ours.scaledObject(service), () => answer !== undefined),
           onWindow: async (window) => {
+            if (window.nowMs >= askedAtMs) answer ??= ask();
             points.push(pointOf(window.windowSet, application));
             await ours.onWindow?.(window);
           },
@@ -62,37 +93,42 @@ export async function watched(obstacle: Obstacle, seed: number): Promise<ReadyRu
     actuators: "replicas",
     seed,
   });
-  const { inputs, plan } = newest;
-  const { checks, isSafe } = readiness({
-    place: { namespace: application.namespace, application: application.name },
-    nowMs: askedAtMs,
-    head: plan === undefined ? {} : { mode: "observe", policy: plan.policy, ...unmappedOf(plan) },
-    services: servicesOf(plan, inputs?.windowSet, application),
-    budget: budgetLeftOf(points, {
-      nowMs: askedAtMs,
-      percentile: application.objective.percentile,
-      periodMs: 86_400_000,
-    }),
-    accuracy: accuracyOf(inputs, application.namespace),
-    isComplete: plan?.complete !== false,
-    missing: plan?.missing ?? [],
-    events,
-    bounded: new Set(application.services.map(({ name }) => name)),
-    neededSeconds: 300,
-  });
-  const overWithAct = await overAfter(obstacle, askedAtMs, seed);
+  if (answer === undefined) throw new Error(`${plant.name} ended before readiness was asked for`);
+  const { checks, isSafe } = answer;
   return {
     plant: plant.name,
     seed,
     isSafe,
-    open: checks.filter(({ isMet }) => !isMet).map(({ code, text }) => ({ code, text })),
+    open: checks.filter(standsAgainst).map(({ code, text }) => ({ code, text })),
     overWithAct,
     holds: overWithAct <= 1 - application.objective.percentile,
   };
 }
 
-const unmappedOf = ({ unmapped }: Plan): { unmapped?: string[] } =>
-  unmapped === undefined || unmapped.length === 0 ? {} : { unmapped: unmapped.map(String) };
+/** One ScaledObject until it is handed over to another one. */
+const switched = (
+  before: ScaledObject | undefined,
+  after: ScaledObject | undefined,
+  isHandedOver: () => boolean,
+): ScaledObject | undefined =>
+  before &&
+  after && {
+    ...after,
+    get behavior() {
+      return (isHandedOver() ? after : before).behavior;
+    },
+    get triggers() {
+      return (isHandedOver() ? after : before).triggers;
+    },
+  };
+
+const headOf = ({ objective, policy, policyReasons, unmapped = [] }: Plan): ReadyFacts["head"] => ({
+  mode: "observe",
+  objective,
+  policy,
+  policyReasons,
+  ...(unmapped.length > 0 && { unmapped: unmapped.map(String) }),
+});
 
 function pointOf(set: WindowSet, application: Obstacle["plant"]["application"]): KeptPoint {
   const { bad, good } = judgedRequests(set, application);
@@ -119,22 +155,8 @@ function servicesOf(
   });
 }
 
-function accuracyOf(
-  inputs: PolicyInputs | undefined,
-  namespace: string,
-): ReturnType<ProfileAccuracy["list"]> {
+function accuracyOf(inputs: PolicyInputs | undefined, namespace: string): KnownAccuracy {
   const accuracy = new ProfileAccuracy(new Registry(), namespace);
   accuracy.adopt(inputs?.state.cost?.services ?? []);
-  return accuracy.list();
-}
-
-async function overAfter(obstacle: Obstacle, fromMs: number, seed: number): Promise<number> {
-  const { plant } = obstacle;
-  const result = await run({
-    obstacle: { ...obstacle, plant: { ...plant, warmUpSeconds: (fromMs - plant.startMs) / 1e3 } },
-    contender: { ...HPA_CPU, start: (setting) => startOurs(setting, { choice: "auto" }) },
-    actuators: "replicas",
-    seed,
-  });
-  return result.requestsOver;
+  return { services: accuracy.list(), routes: [] };
 }

@@ -60,6 +60,16 @@ export const ServiceAccuracy = z.strictObject({
 });
 export type ServiceAccuracy = z.infer<typeof ServiceAccuracy>;
 
+/** How well a route's percentile was known, one window before each: errors are mean |ln(measured / expected)| of some 40 windows. */
+export const RouteAccuracy = z.strictObject({
+  route: z.string().max(200),
+  windows: Count,
+  modelError: NonNegative,
+  /** Of the rule of one line: it stays as it was. */
+  ruleError: NonNegative,
+});
+export type RouteAccuracy = z.infer<typeof RouteAccuracy>;
+
 export const ACCURACY_SCHEMA = "tradewind.dev/accuracy/v1";
 
 /** How often causes were right that were named: `GET /v1/accuracy` of the predictor. */
@@ -83,5 +93,6 @@ export const Accuracy = z.strictObject({
   counterfactuals: z.strictObject({ executed: Count, agreed: Count }),
   /** Absent in answers of releases that did not say it. */
   services: z.array(ServiceAccuracy).max(10_000).optional(),
+  routes: z.array(RouteAccuracy).max(1_000).optional(),
 });
 export type Accuracy = z.infer<typeof Accuracy>;

@@ -118,7 +118,7 @@ export const ApplicationFields = z.strictObject({
     .enum(APPLICATION_MODES)
     .default("observe")
     .describe(
-      "What is done with recommendations. observe: KEDA is answered what runs, so nothing changes; recommend: they are also shown in events and in VPAs with updateMode Off; act: KEDA, VPAs and in-place resize carry them out.",
+      "What is done with recommendations. observe: KEDA gets the current replica count, so nothing changes; recommend: they are also shown in events and in VPAs with updateMode Off; act: KEDA, VPAs and in-place resize carry them out.",
     ),
   resize: z
     .enum(["off", "requests", "limits"])

@@ -26,7 +26,17 @@ export const Calendar = z.strictObject({
       "Dates in that zone on which no window begins, such as 2026-12-25 or 2026-12-24/2027-01-02 with both ends.",
     ),
   floor: z
-    .strictObject({ replicas: Count.describe("Replicas of each service.") })
+    .strictObject({
+      replicas: Count.optional().describe("Replicas of each service."),
+      timesUsual: z
+        .number()
+        .positive()
+        .max(100)
+        .optional()
+        .describe(
+          "In place of `replicas`: so many times the replicas that the service needs at the usual load of this time of day, such as 1.5.",
+        ),
+    })
     .optional()
     .describe(
       "Least replicas of each service. They are started early enough to be ready when the window begins.",

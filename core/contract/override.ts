@@ -113,6 +113,19 @@ export const OverrideExchange = z.strictObject({
 });
 export type OverrideExchange = z.infer<typeof OverrideExchange>;
 
+/** Workloads whose annotations are passed on. */
+export const MOST_ANNOTATED_SERVICES = 1_000;
+
+/** What a predictor answers to it, and what annotations of the application's workloads order. */
+export const OverrideAnswer = z.object({
+  overrides: z.array(Override).max(10_000),
+  annotated: z
+    .array(z.object({ service: ServiceName, text: z.string().max(20_000) }))
+    .max(MOST_ANNOTATED_SERVICES)
+    .optional(),
+});
+export type OverrideAnswer = z.infer<typeof OverrideAnswer>;
+
 /** `shop/checkout`, `application shop/hotel`, `everything`. */
 export function targetText({ application, namespace, service }: OverrideTarget): string {
   if (service !== undefined) return namespace === undefined ? service : `${namespace}/${service}`;

@@ -161,7 +161,7 @@ export const Wish = z.strictObject({
 export type Wish = z.infer<typeof Wish>;
 
 /**
- * What is done with recommendations. `observe`: nothing; KEDA is answered what runs, and VPAs, events and resizes are silent.
+ * What is done with recommendations. `observe`: nothing; KEDA gets the current replica count, and VPAs, events and resizes are silent.
  * `recommend`: the same, but events and VPAs that apply nothing show them. `act`: KEDA, VPAs and resizes carry them out.
  */
 export const APPLICATION_MODES = ["observe", "recommend", "act"] as const;

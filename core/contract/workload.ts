@@ -46,6 +46,9 @@ export const GRPC_PROBE_PATH = "/grpc.health.v1.Health/Check";
  */
 export const ScalingPause = z.literal([true, "multiplied"]);
 
+/** Characters of an annotation that are read. */
+export const MOST_ANNOTATED = 4_000;
+
 /** A scalable workload and its pods: a Deployment, a StatefulSet, or a service of the local platform. */
 export const Workload = z.strictObject({
   namespace: ObjectName,
@@ -62,6 +65,8 @@ export const Workload = z.strictObject({
   scalingPaused: ScalingPause.optional(),
   /** Pods that no node has taken yet: more replicas would wait like them. */
   podsUnscheduled: Count.optional(),
+  /** Overrides that its annotation orders, as JSON; absent where it has none. */
+  override: z.string().max(MOST_ANNOTATED).optional(),
   /** How many of its pods may be taken down at once, by its tightest PodDisruptionBudget; absent without one. */
   disruptions: z.strictObject({ budget: ObjectName, allowed: Count }).optional(),
   /** What kubelets ask its containers for to see how they are, as URL paths; absent where they ask nothing by HTTP or gRPC. */

@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from "commander";
 import { parseDurationSeconds } from "../values/units.ts";
 
-/** `14:03`, `14:03:20`, `yesterday 14:03` */
+/** `14:03`, `14:03:20`, `yesterday 14:03`, and `yesterday` alone for this time of the day before */
 const CLOCK = /^(yesterday )?([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?$/;
 const MOST_CHARACTERS = 40;
 
@@ -13,6 +13,7 @@ const MOST_CHARACTERS = 40;
 export function timeArgument(text: string, _before?: unknown, nowMs = Date.now()): number {
   const isoMs = /^\d{4}-/.test(text) ? Date.parse(text) : Number.NaN;
   if (!Number.isNaN(isoMs)) return isoMs;
+  if (text.trim() === "yesterday") return new Date(nowMs).setDate(new Date(nowMs).getDate() - 1);
   const [clock, yesterday, hours, minutes, seconds = "0"] =
     CLOCK.exec(text.trim().slice(0, MOST_CHARACTERS)) ?? [];
   if (clock !== undefined) {

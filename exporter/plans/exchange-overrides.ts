@@ -1,5 +1,4 @@
-import { z } from "zod";
-import { Override } from "@tradewind/core/contract/override.ts";
+import { OverrideAnswer } from "@tradewind/core/contract/override.ts";
 import type { OverrideExchange } from "@tradewind/core/contract/override.ts";
 import type { Clock } from "@tradewind/core/process/clock.ts";
 import { LastingProblem } from "@tradewind/core/process/lasting-problem.ts";
@@ -17,14 +16,12 @@ const DEADLINE_MS = 5_000;
 /** Predictors take no larger body. What counts for each service matters more than what other scalers could hear. */
 const MOST_BYTES = 250_000;
 
-const Answer = z.object({ overrides: z.array(Override).max(10_000) });
-
 export interface ExchangeEdges {
   readonly fetcher: Pick<PlanFetcher, "tell">;
   /** What is said of this application; undefined while it is not known which one it is. */
   readonly said: () => OverrideExchange | undefined;
-  /** Takes what other scalers said. Never throws. */
-  readonly onHeard: (overrides: readonly Override[]) => Promise<void>;
+  /** Takes what other scalers said, and what annotations of workloads order. Never throws. */
+  readonly onHeard: (heard: OverrideAnswer) => Promise<void>;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -69,7 +66,7 @@ export class OverrideExchanger {
       if (told.status !== 200)
         throw new TradewindError("status", `a predictor answered ${told.status} to overrides`);
       const body: unknown = JSON.parse(told.body.toString("utf8"));
-      await onHeard(readWith(Answer, body, "overrides of a predictor").overrides);
+      await onHeard(readWith(OverrideAnswer, body, "overrides of a predictor"));
       return undefined;
     } catch (error) {
       return describeError(error);

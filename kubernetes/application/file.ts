@@ -201,15 +201,17 @@ function limitsProblem(
   { highestMinReplicas, lowestMaxReplicas, names, specOf }: Bounds,
 ): string | undefined {
   if (floor === undefined && ceiling === undefined) return "has neither a floor nor a ceiling";
-  if (floor !== undefined && ceiling !== undefined && floor.replicas > ceiling.replicas) {
-    return `has floor.replicas ${floor.replicas} above ceiling.replicas ${ceiling.replicas}`;
-  }
+  const { replicas: least, timesUsual } = floor ?? {};
+  if (floor !== undefined && (least === undefined) === (timesUsual === undefined))
+    return "has a floor that needs one of replicas and timesUsual, such as {timesUsual: 1.5}";
+  if (least !== undefined && ceiling !== undefined && least > ceiling.replicas)
+    return `has floor.replicas ${least} above ceiling.replicas ${ceiling.replicas}`;
   const isWithinAll =
-    (floor?.replicas ?? 0) <= lowestMaxReplicas && (ceiling?.replicas ?? Infinity) >= highestMinReplicas;
+    (least ?? 0) <= lowestMaxReplicas && (ceiling?.replicas ?? Infinity) >= highestMinReplicas;
   for (const service of services ?? (isWithinAll ? [] : names)) {
     const { maxReplicas, minReplicas } = specOf(service);
-    if (floor !== undefined && floor.replicas > maxReplicas) {
-      return `has floor.replicas ${floor.replicas} above maxReplicas ${maxReplicas} of '${service}'`;
+    if (least !== undefined && least > maxReplicas) {
+      return `has floor.replicas ${least} above maxReplicas ${maxReplicas} of '${service}'`;
     }
     if (ceiling !== undefined && ceiling.replicas < minReplicas) {
       return `has ceiling.replicas ${ceiling.replicas} below minReplicas ${minReplicas} of '${service}'`;

@@ -6,7 +6,7 @@ import { describeError, TradewindError } from "@tradewind/core/values/errors.ts"
 import type { Logger } from "@tradewind/core/process/log.ts";
 import type { ApiClient } from "../client/client.ts";
 import { RESOURCES } from "../client/resources.ts";
-import { StringMap } from "../objects/metadata.ts";
+import { ANNOTATIONS, StringMap } from "../objects/metadata.ts";
 import { Reflector } from "../watch/reflector.ts";
 import type { WatchObserver } from "../watch/reflector.ts";
 import { parseApplication } from "./file.ts";
@@ -77,7 +77,6 @@ export interface ConfigurationReading {
 
 const APPROVE = "tradewind.dev/approve";
 const REFUSE = "tradewind.dev/refuse";
-const OVERRIDE = "tradewind.dev/override";
 /** Some 1,000 ids, or 100 overrides; what follows is not read. */
 const MOST_CHARACTERS = 20_000;
 
@@ -93,7 +92,7 @@ export function annotatedIn({ annotations, managedFields }: z.infer<typeof Resou
   const [editor] = managedFields
     .filter(({ fieldsV1, subresource }) => (subresource ?? "") === "" && fieldsV1?.["f:spec"] !== undefined)
     .toSorted((a, b) => ((a.time ?? "") < (b.time ?? "") ? 1 : -1));
-  const override = annotations[OVERRIDE]?.slice(0, MOST_CHARACTERS);
+  const override = annotations[ANNOTATIONS.override]?.slice(0, MOST_CHARACTERS);
   return {
     approved: idsOf(APPROVE).filter((each) => !refused.has(each)),
     refused: [...refused],

@@ -49,7 +49,11 @@ const SPEC: Extensions = {
         message: "a calendar needs a floor or a ceiling",
       },
       {
-        rule: "!has(self.floor) || !has(self.ceiling) || self.floor.replicas <= self.ceiling.replicas",
+        rule: "!has(self.floor) || has(self.floor.replicas) != has(self.floor.timesUsual)",
+        message: "a floor has either replicas or timesUsual",
+      },
+      {
+        rule: "!has(self.floor) || !has(self.ceiling) || !has(self.floor.replicas) || self.floor.replicas <= self.ceiling.replicas",
         message: "floor.replicas must not be above ceiling.replicas",
       },
     ],

@@ -67,7 +67,7 @@ export function applicationYaml(facts: ApplicationFacts): string {
     },
     {
       path: ["spec", "mode"],
-      beside: "before this is act, KEDA is answered what runs, and nothing scales",
+      beside: "before this is act, KEDA gets the current replica count, and nothing scales",
     },
     ...facts.workloads.flatMap((each, index): Remark[] => {
       const { nameSource, versionOf } = each;

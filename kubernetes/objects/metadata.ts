@@ -100,4 +100,6 @@ export const ANNOTATIONS = {
   service: "tradewind.dev/service",
   /** `off`: never resize this workload's pods in place. */
   resize: "tradewind.dev/resize",
+  /** Overrides of this workload, or of an Application's services, as JSON. */
+  override: "tradewind.dev/override",
 } as const;

@@ -1,6 +1,6 @@
 import { fairlyCut } from "@tradewind/core/net/fair-share.ts";
 import type { NodeGroup } from "@tradewind/core/contract/placing.ts";
-import { WORKLOADS_SCHEMA } from "@tradewind/core/contract/workload.ts";
+import { MOST_ANNOTATED, WORKLOADS_SCHEMA } from "@tradewind/core/contract/workload.ts";
 import type {
   ContainerLimits,
   Workload,
@@ -11,6 +11,7 @@ import type { Autoscaler, HorizontalPodAutoscaler, ScaledObject } from "../objec
 import type { Node, ResourceQuota } from "../objects/capacity.ts";
 import type { PodDisruptionBudget } from "../objects/disruption-budget.ts";
 import { selects } from "../objects/label-selector.ts";
+import { ANNOTATIONS } from "../objects/metadata.ts";
 import type { Owned } from "../objects/metadata.ts";
 import type { PlacedPod, Pod, PodContainer } from "../objects/pod.ts";
 import type { Resources } from "../objects/quantity.ts";
@@ -143,7 +144,8 @@ interface WorkloadFacts {
 }
 
 function workload(scalable: Scalable, facts: WorkloadFacts): Workload {
-  const { containers, kind, namespace, name, podSelector, replicasWanted } = scalable;
+  const { annotations, containers, kind, namespace, name, podSelector, replicasWanted } = scalable;
+  const override = annotations[ANNOTATIONS.override]?.slice(0, MOST_ANNOTATED);
   const { autoscaler, budgets, pods, revision, service } = facts;
   const placing = placingOf(scalable, facts);
   const scheduled = pods.filter(({ node }) => node !== undefined);
@@ -162,6 +164,7 @@ function workload(scalable: Scalable, facts: WorkloadFacts): Workload {
     podsUnscheduled: pods.length - scheduled.length,
     ...(probePaths.length > 0 && { probePaths: probePaths.slice(0, MAX_PROBE_PATHS) }),
     ...(revision !== undefined && { revision }),
+    ...(override !== undefined && { override }),
     ...(disruptions && { disruptions }),
     ...(placing && { placing }),
     pods: scheduled.slice(0, MAX_PODS).map((pod) => workloadPod(pod, name)),

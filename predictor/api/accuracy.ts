@@ -15,11 +15,12 @@ export function addAccuracy(server: FastifyInstance, applications: Applications)
   server.get("/v1/accuracy", async (request, reply) => {
     const found = chosen(applications, request.query as Asked);
     if ("problem" in found) return fail(reply, found.status, found.code, found.problem);
-    const { application, explaining, profiles } = found.one;
+    const { application, explaining, profiles, routeErrors } = found.one;
     const { name, namespace } = application;
     return reply.send({
       ...explaining.accuracy({ application: name, namespace }),
       services: profiles.list(),
+      routes: routeErrors.list(),
     });
   });
   server.post("/v1/labels", JUDGING, async (request, reply) => {

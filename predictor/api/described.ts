@@ -6,7 +6,7 @@ import { Explanation } from "@tradewind/core/contract/explanation.ts";
 import { LoadForecast } from "@tradewind/core/contract/forecast.ts";
 import { Course, IncidentList, Measured } from "@tradewind/core/contract/measured.ts";
 import { NodeClassList } from "@tradewind/core/contract/node-classes.ts";
-import { Override, OverrideExchange } from "@tradewind/core/contract/override.ts";
+import { OverrideAnswer, OverrideExchange } from "@tradewind/core/contract/override.ts";
 import { PatternList } from "@tradewind/core/contract/pattern.ts";
 import { ShadowWeek } from "@tradewind/core/contract/shadow.ts";
 import { PeriodReport } from "@tradewind/core/contract/period-report.ts";
@@ -82,7 +82,11 @@ const DESCRIBED_ROUTES: readonly DescribedRoute[] = [
     "Hashes of inputs of decisions that are kept.",
     z.object({ hashes: z.array(ContentHash) }),
   ),
-  ofOne("/v1/accuracy", "How right named causes were.", Accuracy),
+  ofOne(
+    "/v1/accuracy",
+    "How right named causes were, and how far off the models are, by service and route.",
+    Accuracy,
+  ),
   ofOne("/v1/proposals", "What the last plan changes.", ProposalList),
   get("/v1/inputs/:hash", "The inputs of one decision.", HASH_OF),
   get("/v1/models/:hash", "A model that decided.", HASH_OF),
@@ -133,7 +137,7 @@ const DESCRIBED_ROUTES: readonly DescribedRoute[] = [
       "Takes what a scaler was ordered, and says what others were; needs the scope `override`, or this machine.",
     query: ONE,
     body: OverrideExchange,
-    answer: z.object({ overrides: z.array(Override) }),
+    answer: OverrideAnswer,
   },
   ...PROFILE_ROUTES,
   get("/metrics", "Metrics for Prometheus.", {}),

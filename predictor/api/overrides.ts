@@ -40,7 +40,7 @@ export function addOverrides(server: FastifyInstance, applications: Applications
       );
     const { data, error } = OverrideExchange.safeParse(request.body);
     if (data === undefined) return fail(reply, 400, "bad-request", issuesInWords(error.issues));
-    return reply.send({ overrides: one.takeOverrides(data) });
+    return reply.send(one.takeOverrides(data));
   });
 }
 

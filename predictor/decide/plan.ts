@@ -3,12 +3,14 @@ import type { Reason } from "@tradewind/core/contract/reason.ts";
 import { contentHash } from "@tradewind/core/values/hash.ts";
 import { inWords } from "@tradewind/core/contract/reasons.ts";
 import type { Facts } from "./window-facts.ts";
-import type { DecidedPlan } from "./inputs.ts";
+import type { DecidedPlan, PolicyInputs } from "./inputs.ts";
 import type { Course } from "./facts/state.ts";
 import { measuredReason } from "./facts/reasons.ts";
 import { failingRatio } from "./facts/verdict.ts";
 import type { Targets } from "./facts/target.ts";
 import { accuraciesOf } from "./cost/learn/learn-levels.ts";
+import { usualPerSecond } from "../forecast/calendar/usual-load.ts";
+import { usersPerSecond } from "./facts/user-flows.ts";
 import { flowFacts, toWish } from "./wish.ts";
 
 /** What was decided, and by which level. */
@@ -43,6 +45,7 @@ export function planOf(
   const windowHash = contentHash(surgeRatio === undefined ? windowSet : [windowSet, surgeRatio]);
   const { services = [], startSeconds } = inputs.state.cost ?? {};
   const measured = measuredReason(verdict, windowSet, application);
+  const usualLoadRatio = usualLoadRatioOf(inputs);
   const facts = {
     context,
     verdict,
@@ -50,6 +53,7 @@ export function planOf(
     course,
     accuracies: accuraciesOf(services),
     startSeconds,
+    usualLoadRatio,
     ...flowFacts(verdict),
     ...(measured && { measured }),
   };
@@ -69,4 +73,13 @@ export function planOf(
       return target === undefined ? [] : [toWish(observation, target, facts)];
     }),
   };
+}
+
+/** The usual load of this time of day over the load now, which counts as usual before a day is known; undefined where no calendar asks. */
+function usualLoadRatioOf({ application, nowMs, state, windowSet }: PolicyInputs): number | undefined {
+  if (!application.calendars.some(({ floor }) => floor?.timesUsual !== undefined)) return undefined;
+  const perSecond = usersPerSecond(windowSet.flows, application);
+  if (!(perSecond > 0)) return undefined;
+  const series = state.cost?.outlook.foresight.at(-1)?.series;
+  return ((series && usualPerSecond(series, nowMs)) ?? perSecond) / perSecond;
 }

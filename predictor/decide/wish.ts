@@ -27,6 +27,8 @@ export interface DecisionFacts {
   readonly accuracies: ReadonlyMap<string, LevelAccuracy>;
   /** From a decision to a replica that serves, as measured; undefined while no level has measured it. */
   readonly startSeconds: number | undefined;
+  /** The usual load of this time of day over the load now; undefined where no calendar asks for it. */
+  readonly usualLoadRatio: number | undefined;
 }
 
 /** What {@link toWish} needs of the flows, once for all services. */
@@ -167,6 +169,7 @@ function evidence(observation: Observation, facts: DecisionFacts): Record<string
     calmWindows: course.calmWindows,
     patienceDoublings: course.patienceDoublings,
     startSeconds: facts.startSeconds,
+    usualReplicas: usualReplicas(demand, facts),
     budgetPods: context.application.budget.pods,
     interferenceCpu: worstCpuInterference(observation),
     profileErrorRatio: accuracy?.error,
@@ -175,6 +178,16 @@ function evidence(observation: Observation, facts: DecisionFacts): Record<string
   };
   const known = Object.entries(numbers).filter((entry): entry is [string, number] => entry[1] !== undefined);
   return Object.fromEntries(known);
+}
+
+/** What CPU demand would need at the usual load: not rounded. */
+function usualReplicas(
+  demand: Observation["demand"],
+  { context, usualLoadRatio }: DecisionFacts,
+): number | undefined {
+  if (demand === undefined || usualLoadRatio === undefined) return undefined;
+  const { cores, podCapacityCores } = demand;
+  return (cores * usualLoadRatio) / (podCapacityCores * context.settings.targetUtilisation);
 }
 
 const highestPeak = (peaks: Observation["memoryPeaks"]): number | undefined =>

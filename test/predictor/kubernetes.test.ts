@@ -127,6 +127,23 @@ describe("a predictor in a cluster", () => {
     expect(metrics).toMatch(/tradewind_kubernetes_watch_age_seconds\{resource="pods"\} 0/);
   });
 
+  it("passes on what annotations of its workloads order, to scalers that say what they know", async () => {
+    const { fake, kubeconfig } = await cluster();
+    fake.put(RESOURCES.applications, application());
+    const text = '{"kind":"pause","until":"2026-03-02T04:30:00Z","reason":"bad deploy"}';
+    const { metadata, ...rest } = deployment("web");
+    const annotations = { "tradewind.dev/override": text };
+    fake.put(RESOURCES.deployments, { metadata: { ...metadata, annotations }, ...rest });
+    const { plan, running } = await predictor(kubeconfig);
+    await waitUntil(async () => (await plan())?.wishes.some(({ service }) => service === "web") === true);
+    const response = await fetch(`${running.addresses["http"]}/v1/overrides`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ overrides: [], services: [] }),
+    });
+    expect(await response.json()).toEqual({ overrides: [], annotated: [{ service: "web", text }] });
+  });
+
   it("plans with what somebody scaled by hand before the window is over", async () => {
     const { fake, kubeconfig } = await cluster();
     fake.put(RESOURCES.applications, application());

@@ -62,7 +62,7 @@ function acting({ contested = [], header, paused = [] }: ConditionFacts): Verdic
   if (header === undefined) return unknown("NoPlan", "no plan is handled yet");
   const doesNot = "are not carried out; set mode to act to scale";
   if (header.mode === "observe")
-    return no("Observe", `KEDA is answered what runs: recommendations ${doesNot}`);
+    return no("Observe", `KEDA gets the current replica count: recommendations ${doesNot}`);
   if (header.mode === "recommend") return no("Recommend", `recommendations are shown and ${doesNot}`);
   if (contested.length > 0) {
     const others = `${named(contested)}: another HPA or ScaledObject scales the same workload, leave one of them`;
@@ -104,7 +104,7 @@ function dataComplete({ header, list, sharedNames }: ConditionFacts): Verdict {
   const names = nameProblem(sharedNames);
   if (names !== undefined) return no(names.reason, names.message);
   if (header?.complete === false) {
-    return no("TrafficNotSeen", `${notSeen(header)}; nothing is taken away meanwhile`);
+    return no("TrafficNotSeen", `${notSeen(header)}; Tradewind scales nothing down meanwhile`);
   }
   const missing = guardedBy(list, "missing-data");
   if (missing.length > 0)

@@ -24,7 +24,8 @@ export function calendarsBy(
   application: (namespace: string, name: string) => Application | undefined,
 ): (plan: PlanHeader, wish: Wish) => CalendarLimit[] {
   const chosenOf = new WeakMap<Application, CalendarServices>();
-  return ({ application: name, plannedAtMs }, { evidence, namespace, service }) => {
+  return ({ application: name, plannedAtMs }, wish) => {
+    const { evidence, namespace, service } = wish;
     const own = application(namespace, name);
     if (own === undefined || own.calendars.length === 0) return [];
     if (own.name !== name || own.namespace !== namespace) return [];
@@ -33,7 +34,7 @@ export function calendarsBy(
     const { startSeconds = START_SECONDS } = evidence;
     const earlyMs = 1e3 * (startSeconds + EARLIER_SECONDS);
     return chosen.flatMap(({ calendar, services }) =>
-      services?.has(service) === false ? [] : limitOf(calendar, plannedAtMs, earlyMs),
+      services?.has(service) === false ? [] : limitOf(calendar, wish, { nowMs: plannedAtMs, earlyMs }),
     );
   };
 }
@@ -43,22 +44,40 @@ const withServices = (calendar: Calendar): CalendarServices[number] => ({
   services: calendar.services && new Set(calendar.services),
 });
 
-function limitOf(calendar: Calendar, nowMs: number, earlyMs: number): CalendarLimit[] {
+function limitOf(
+  calendar: Calendar,
+  wish: Wish,
+  { earlyMs, nowMs }: { readonly nowMs: number; readonly earlyMs: number },
+): CalendarLimit[] {
   const { ceiling, floor, name } = calendar;
   const window = calendarTimes(calendar).windowAt(nowMs);
   if (window === undefined) return [];
   const { fromMs, untilMs } = window;
-  const hasFloor = floor !== undefined && nowMs >= fromMs - earlyMs;
+  const floorReplicas = floor && nowMs >= fromMs - earlyMs ? floorOf(floor, wish) : undefined;
   const hasCeiling = ceiling !== undefined && nowMs >= fromMs;
-  if (!hasFloor && !hasCeiling) return [];
+  if (floorReplicas === undefined && !hasCeiling) return [];
   return [
     {
       calendar: name,
-      ...(hasFloor && { floorReplicas: floor.replicas }),
+      ...(floorReplicas !== undefined && { floorReplicas }),
       ...(hasCeiling && { ceilingReplicas: ceiling.replicas }),
       ...(hasCeiling && ceiling.soft && { soft: true }),
       fromMs,
       untilMs,
     },
   ];
+}
+
+/** 3.0000000001 replicas are 3. */
+const ROUNDING = 1e-6;
+
+/** While the usual need is not known, because CPU was not measured, what is ready stays. */
+function floorOf(
+  { replicas, timesUsual }: NonNullable<Calendar["floor"]>,
+  { bounds, evidence, observed }: Wish,
+): number | undefined {
+  const { usualReplicas } = evidence;
+  if (timesUsual === undefined) return replicas;
+  if (usualReplicas === undefined) return observed.replicasReady;
+  return Math.min(bounds.maxReplicas, Math.ceil(timesUsual * usualReplicas - ROUNDING));
 }

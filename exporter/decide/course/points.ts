@@ -23,6 +23,19 @@ export function sparkOf(points: readonly KeptPoint[], nowMs: number): (number | 
   return spark;
 }
 
+/** Windows that say how it stands now: one alone may be chance. */
+const LATELY_POINTS = 3;
+
+/** Share of the requests over the objective in the newest windows; undefined without requests. */
+export function overLately(points: readonly KeptPoint[]): number | undefined {
+  let [requests, over] = [0, 0];
+  for (const { overRatio = 0, requestsPerSecond = 0 } of points.slice(-LATELY_POINTS)) {
+    requests += requestsPerSecond;
+    over += requestsPerSecond * overRatio;
+  }
+  return requests === 0 ? undefined : over / requests;
+}
+
 /** Undefined without requests. @param percentile of the objective @param periodMs over which requests are counted */
 export function budgetLeftOf(
   points: readonly KeptPoint[],

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { ApplicationRef } from "@tradewind/core/contract/application-list.ts";
-import { ServiceAccuracy } from "@tradewind/core/contract/accuracy.ts";
+import { RouteAccuracy, ServiceAccuracy } from "@tradewind/core/contract/accuracy.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { AuditEvent } from "@tradewind/core/contract/audit.ts";
 import type { RecommendationList } from "@tradewind/core/contract/recommendation.ts";
@@ -9,8 +9,8 @@ import type { Question, Reply } from "../../plans/plan-client.ts";
 import type { ApplicationStatus } from "../../plans/plan-sources.ts";
 import type { Courses } from "./courses.ts";
 import { applicationsOf } from "./fleet.ts";
-import { budgetLeftOf } from "./points.ts";
-import type { ReadyFacts } from "./ready.ts";
+import { budgetLeftOf, overLately } from "./points.ts";
+import type { KnownAccuracy, ReadyFacts } from "./ready.ts";
 
 export interface ReadySources {
   readonly list: () => RecommendationList;
@@ -28,7 +28,10 @@ export interface ReadySources {
 const DAY_MS = 86_400_000;
 
 /** What another release says besides is left out. */
-const ReadAccuracy = z.object({ services: z.array(z.object(ServiceAccuracy.shape)).max(10_000).optional() });
+const ReadAccuracy = z.object({
+  services: z.array(z.object(ServiceAccuracy.shape)).max(10_000).default([]),
+  routes: z.array(z.object(RouteAccuracy.shape)).max(1_000).default([]),
+});
 
 /** Gathers what readiness is judged by. Never rejects: a predictor that does not answer leaves its errors unknown. */
 export async function readyFacts(
@@ -45,6 +48,7 @@ export async function readyFacts(
   const configuration = configured(place);
   const now = nowMs();
   const percentile = plan?.objective.percentile;
+  const points = courses.points(place);
   return {
     place,
     nowMs: now,
@@ -53,7 +57,8 @@ export async function readyFacts(
     budget:
       percentile === undefined
         ? undefined
-        : budgetLeftOf(courses.points(place), { nowMs: now, percentile, periodMs: DAY_MS }),
+        : budgetLeftOf(points, { nowMs: now, percentile, periodMs: DAY_MS }),
+    latelyOverRatio: overLately(points),
     accuracy: await accuracyOf(place, sources),
     isComplete: plan?.complete !== false,
     missing: plan?.missing ?? [],
@@ -65,11 +70,11 @@ export async function readyFacts(
 async function accuracyOf(
   { application: name, namespace }: ApplicationRef,
   { ask }: ReadySources,
-): Promise<ServiceAccuracy[] | undefined> {
+): Promise<KnownAccuracy | undefined> {
   try {
     const { body, status } = await ask({ namespace, name }, { path: "/v1/accuracy", query: {} });
     if (status !== 200) return undefined;
-    return readJsonWith(ReadAccuracy, body.toString("utf8"), "accuracy").services ?? [];
+    return readJsonWith(ReadAccuracy, body.toString("utf8"), "accuracy");
   } catch {
     return undefined;
   }

@@ -1,5 +1,5 @@
 import type { ApplicationRef } from "@tradewind/core/contract/application-list.ts";
-import type { ServiceAccuracy } from "@tradewind/core/contract/accuracy.ts";
+import type { RouteAccuracy, ServiceAccuracy } from "@tradewind/core/contract/accuracy.ts";
 import type { AuditEvent } from "@tradewind/core/contract/audit.ts";
 import { READY_SCHEMA, standsAgainst } from "@tradewind/core/contract/ready.ts";
 import type { Readiness, ReadyCheck } from "@tradewind/core/contract/ready.ts";
@@ -8,16 +8,27 @@ import { SIZES } from "@tradewind/core/contract/recommendation.ts";
 import { percent } from "@tradewind/core/values/amounts.ts";
 import type { BudgetLeft } from "./points.ts";
 
+/** How far models are off, by service and by route. */
+export interface KnownAccuracy {
+  readonly services: readonly ServiceAccuracy[];
+  readonly routes: readonly RouteAccuracy[];
+}
+
 /** What is known of an application that only looks on. */
 export interface ReadyFacts {
   readonly place: ApplicationRef;
   readonly nowMs: number;
-  readonly head: Pick<ServedApplication, "mode" | "objective" | "policy" | "problem" | "unmapped">;
+  readonly head: Pick<
+    ServedApplication,
+    "mode" | "objective" | "policy" | "policyReasons" | "problem" | "unmapped"
+  >;
   readonly services: readonly ServedRecommendation[];
   /** Requests over the objective of the last 24 h; undefined where there were none. */
   readonly budget: BudgetLeft | undefined;
+  /** Share of them over it in the newest windows; undefined likewise. */
+  readonly latelyOverRatio: number | undefined;
   /** Of the predictor; undefined where it gives none. */
-  readonly accuracy: readonly ServiceAccuracy[] | undefined;
+  readonly accuracy: KnownAccuracy | undefined;
   /** Whether all of the traffic was seen, and what was not, as the newest plan says it. */
   readonly isComplete: boolean;
   readonly missing: readonly string[];
@@ -77,15 +88,23 @@ const seenLongEnough: Check = ({ budget, neededSeconds }) => {
   };
 };
 
-const plan: Check = ({ head: { policy, problem } }) => {
+/** Models that decided lately decide again once what they lack is back. ms */
+const LATELY_MS = 3_600_000;
+
+const plan: Check = ({ events, head: { policy, problem }, nowMs }) => {
   const isMet = problem === undefined && policy !== undefined && MODEL_POLICIES.has(policy);
+  const wasMet = events.some(
+    (event) =>
+      event.kind === "decision" && MODEL_POLICIES.has(event.policy) && event.atMs > nowMs - LATELY_MS,
+  );
   const text =
     problem !== undefined
       ? `no new plan comes: ${problem}`
       : isMet
         ? `level '${policy}' decides, by models`
-        : `level '${policy ?? "none"}' decides, which knows no models; docs/policies.md says what it lacks`;
-  return { code: "plan", isMet, text: text.slice(0, 1_000), facts: {} };
+        : `level '${policy ?? "none"}' decides, which knows no models${wasMet ? "; they decided within the last hour" : ""}; docs/policies.md says what it lacks`;
+  const isNote = !isMet && problem === undefined && wasMet;
+  return { code: "plan", isMet, ...(isNote && { isNote }), text: text.slice(0, 1_000), facts: {} };
 };
 
 const telemetry: Check = ({ head: { unmapped = [] }, isComplete, missing, services }) => {
@@ -104,8 +123,8 @@ const telemetry: Check = ({ head: { unmapped = [] }, isComplete, missing, servic
   };
 };
 
-const model: Check = ({ accuracy, services }) => {
-  const compared = (accuracy ?? []).filter(({ windows }) => windows >= LEAST_WINDOWS);
+const model: Check = ({ accuracy, head: { policy = "" }, services }) => {
+  const compared = (accuracy?.services ?? []).filter(({ windows }) => windows >= LEAST_WINDOWS);
   const badlyKnown = compared.filter(
     ({ error, isHeldNear, modelError, ruleError }) =>
       error > MOST_ERROR || (isHeldNear && modelError > MOST_RULE_RATIO * ruleError),
@@ -127,20 +146,47 @@ const model: Check = ({ accuracy, services }) => {
         : isMet
           ? `self times of ${compared.length} services are known within ${percent(Math.expm1(worst))}`
           : `self times of ${badlyKnown.length} of ${compared.length} services are not known well; ${names.join("; ")}`;
+  const routes = routesKnown(accuracy?.routes ?? []);
   return {
     code: "model",
     isMet,
-    // The planner itself holds such services near.
-    ...(badlyKnown.length > 0 && { isNote: true }),
-    text: text.slice(0, 1_000),
+    // The planner itself holds such services near, and decides by models that it calibrated.
+    ...(!isMet && accuracy !== undefined && MODEL_POLICIES.has(policy) && { isNote: true }),
+    text: `${text}${routes.text}`.slice(0, 1_000),
     facts: {
       services: services.length,
       compared: compared.length,
       off: badlyKnown.length,
       worstErrorRatio: Math.expm1(worst),
+      ...routes.facts,
     },
   };
 };
+
+/** By route: how far off its percentile was, one window ahead, by the models and by the window before. */
+function routesKnown(routes: readonly RouteAccuracy[]): Pick<ReadyCheck, "facts" | "text"> {
+  const compared = routes
+    .filter(({ windows }) => windows >= LEAST_WINDOWS)
+    .toSorted((a, b) => b.modelError - a.modelError);
+  if (compared.length === 0) return { text: "", facts: {} };
+  const outdone = compared.filter(({ modelError, ruleError }) => modelError > ruleError).length;
+  const worst = compared
+    .slice(0, MOST_NAMES)
+    .map(
+      ({ modelError, route, ruleError }) =>
+        `'${route}' ${percent(Math.expm1(modelError))} (rule of one line ${percent(Math.expm1(ruleError))})`,
+    );
+  const { modelError = 0, ruleError = 0 } = compared[0] ?? {};
+  return {
+    text: `; models are off by route: ${worst.join(", ")}`,
+    facts: {
+      routes: compared.length,
+      routesOutdone: outdone,
+      worstRouteErrorRatio: Math.expm1(modelError),
+      worstRouteRuleErrorRatio: Math.expm1(ruleError),
+    },
+  };
+}
 
 const steady: Check = ({ events, nowMs }) => {
   const decisions = events.flatMap((event) =>
@@ -181,20 +227,72 @@ const isBack = (decision: Sizes, later: Sizes): boolean =>
     return to > from ? then <= from : then >= from;
   });
 
-const objective: Check = ({ budget, services }) => {
+/** A budget that the autoscaler before overspent speaks against act where it is being overspent, and act would not end that. */
+const objective: Check = (facts) => {
+  const { budget, head, latelyOverRatio = 0, services } = facts;
   const { budgetLeftRatio } = budget ?? {};
+  const allowedRatio = 1 - (head.objective?.percentile ?? 1);
   const grows = services.filter(({ replicas, replicasReady = replicas }) => replicas > replicasReady).length;
-  // A miss that more replicas would end is what act is for.
-  const isMet = budgetLeftRatio === undefined || budgetLeftRatio >= 0 || grows > 0;
-  const facts = { ...(budgetLeftRatio !== undefined && { budgetLeftRatio }), grows };
-  if (budgetLeftRatio === undefined)
-    return { code: "objective", isMet, text: "no request was held to the objective", facts };
+  const growthRatio = expectedOfGrowth(facts);
+  const { expectedOverRatio, isExplained } = expectedNow(head);
+  const isMissed = latelyOverRatio > allowedRatio;
+  const isEnded =
+    (grows > 0 || growthRatio <= 1) && (isExplained || (expectedOverRatio ?? Infinity) <= allowedRatio);
+  const isMet = budgetLeftRatio === undefined || budgetLeftRatio >= 0 || !isMissed || isEnded;
+  const now = `${percent(latelyOverRatio)} of the requests are over the objective now`;
+  const why = !isMissed
+    ? ""
+    : isEnded
+      ? ", which more replicas are expected to end"
+      : isExplained
+        ? ", and no size that is recommended ends it: see tradewind explain"
+        : ", which the models do not explain: see tradewind explain";
   const text =
-    budgetLeftRatio >= 0
-      ? `${percent(budgetLeftRatio)} of the error budget is left`
-      : `the error budget is overspent by ${percent(-budgetLeftRatio)}${grows > 0 ? `, and more replicas are recommended of ${grows} services` : "; no size that is recommended ends it: see tradewind explain"}`;
-  return { code: "objective", isMet, text, facts };
+    budgetLeftRatio === undefined
+      ? "no request was held to the objective"
+      : budgetLeftRatio >= 0
+        ? `${percent(budgetLeftRatio)} of the error budget is left`
+        : `the error budget is overspent by ${percent(-budgetLeftRatio)}; ${now}${why}`;
+  const numbers = {
+    ...(budgetLeftRatio !== undefined && { budgetLeftRatio }),
+    latelyOverRatio,
+    ...(expectedOverRatio !== undefined && { expectedOverRatio }),
+    ...(growthRatio < Infinity && { growthRatio }),
+    grows,
+  };
+  return { code: "objective", isMet, text, facts: numbers };
 };
+
+/** What the newest plan expects at the sizes that it recommends, and whether the models explain what was measured. */
+function expectedNow({ policyReasons = [] }: ReadyFacts["head"]): {
+  readonly expectedOverRatio: number | undefined;
+  readonly isExplained: boolean;
+} {
+  const expected = policyReasons.find(({ code }) => code === "expected-misses");
+  const overRatio = expected !== undefined && "overRatio" in expected ? expected.overRatio : undefined;
+  return {
+    expectedOverRatio: typeof overRatio === "number" ? overRatio : undefined,
+    isExplained: policyReasons.every(({ code }) => code !== "models-far-off"),
+  };
+}
+
+/** Growth that was proposed earlier than this would have ended what is a miss now. Chosen. ms */
+const GROWTH_MS = 30 * 60_000;
+
+/** What the newest growth that was proposed is expected to make of the latency, over its objective: act would have carried it out. */
+function expectedOfGrowth({ events, nowMs }: Pick<ReadyFacts, "events" | "nowMs">): number {
+  let newest = { atMs: nowMs - GROWTH_MS, ratio: Infinity };
+  for (const event of events) {
+    if (event.kind !== "decision" || event.after.replicas <= (event.before.replicas ?? Infinity)) continue;
+    const { expectedSeconds, objectiveSeconds } = event.reason?.facts ?? {};
+    if (typeof expectedSeconds !== "number" || typeof objectiveSeconds !== "number") continue;
+    const ratio = expectedSeconds / objectiveSeconds;
+    const { atMs } = event;
+    if (atMs > newest.atMs) newest = { atMs, ratio };
+    else if (atMs === newest.atMs) newest = { atMs, ratio: Math.max(ratio, newest.ratio) };
+  }
+  return newest.ratio;
+}
 
 const maximum: Check = ({ bounded, services }) => {
   // Of a configuration that is not known here no more can be said than what plans carry.

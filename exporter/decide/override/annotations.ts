@@ -12,7 +12,7 @@ import { OverrideOrder } from "./rules.ts";
 const MOST_ORDERS = 20;
 /** What could not be taken is tried again this often: its service may have no decision yet. ms */
 const AGAIN_MS = 10_000;
-/** The annotation of one Application is read this often at most, however often it changes. ms */
+/** The annotation of one object is read this often at most, however often it changes. ms */
 const PAUSE_MS = 3_000;
 /** Of the name that an annotation gives. */
 const MOST_CHARACTERS = 180;
@@ -21,16 +21,19 @@ const MOST_CHARACTERS = 180;
 const Annotated = OverrideOrder.omit({ application: true, forSeconds: true, name: true, namespace: true })
   .extend({ service: ServiceName.optional(), by: OverrideText.optional() })
   .required({ until: true });
+type AnnotatedOrder = z.infer<typeof Annotated>;
 const Annotations = z.union([Annotated.transform((one) => [one]), z.array(Annotated).max(MOST_ORDERS)]);
 
 interface Place {
   readonly namespace: string;
   readonly application: string;
+  /** Of the workload that carries it; absent: it is of the Application. */
+  readonly service?: string;
 }
 
 /**
- * Takes the overrides that annotations of Applications order. Each is taken once, by annotationName it says; that it goes away again, as a GitOps
- * controller takes it back, ends nothing.
+ * Takes the overrides that annotations of Applications and workloads order. Each is taken once, by what it says; that it goes away again, as a
+ * GitOps controller takes it back, ends nothing.
  */
 export class AnnotatedOverrides {
   readonly #overrides: Pick<Overrides, "list" | "order">;
@@ -44,7 +47,7 @@ export class AnnotatedOverrides {
 
   /** @param text of the annotation; undefined where there is none. Never throws. */
   async take(place: Place, text: string | undefined, { monotonicMs, nowMs }: Now): Promise<void> {
-    const key = `${place.namespace}/${place.application}`;
+    const key = [place.namespace, place.application, place.service ?? ""].join("/");
     const tried = this.#tried.get(key);
     const isEarly = tried !== undefined && monotonicMs < tried.pauseUntilMs;
     if (text === undefined || isEarly || (tried?.text === text && monotonicMs < tried.againMs)) return;
@@ -53,16 +56,8 @@ export class AnnotatedOverrides {
     this.#tried.set(key, attempt);
     const problems: string[] = [];
     try {
-      for (const { by, service, ...order } of ordersIn(text)) {
-        const id = contentHash([place, service ?? "", order, by ?? ""]).slice(0, 10);
-        const isKnown = this.#overrides.list().some((each) => each.id === id);
-        if (isKnown || Date.parse(order.until) <= nowMs) continue;
-        const name = service === undefined ? {} : { name: service };
-        const orderer = {
-          id,
-          by: by === undefined ? "annotation" : `${by.slice(0, MOST_CHARACTERS)} (annotation)`,
-        };
-        await this.#overrides.order({ ...order, ...place, ...name }, orderer).catch((error: unknown) => {
+      for (const each of ordersIn(text)) {
+        await this.#order(place, each, nowMs).catch((error: unknown) => {
           problems.push(describeError(error));
         });
       }
@@ -75,6 +70,25 @@ export class AnnotatedOverrides {
         { ...place, problem: problems.join("; ").slice(0, 1_000) },
         "an annotated override is not taken",
       );
+  }
+
+  async #order(
+    { application, namespace, service: own }: Place,
+    { by, service = own, ...order }: AnnotatedOrder,
+    nowMs: number,
+  ): Promise<void> {
+    if (own !== undefined && service !== own)
+      throw new TradewindError("invalid-input", `the annotation of ${own} names ${service}`);
+    const place = { namespace, application };
+    const id = contentHash([place, service ?? "", order, by ?? ""]).slice(0, 10);
+    const isKnown = this.#overrides.list().some((each) => each.id === id);
+    if (isKnown || Date.parse(order.until) <= nowMs) return;
+    const name = service === undefined ? {} : { name: service };
+    const orderer = {
+      id,
+      by: by === undefined ? "annotation" : `${by.slice(0, MOST_CHARACTERS)} (annotation)`,
+    };
+    await this.#overrides.order({ ...order, ...place, ...name }, orderer);
   }
 }
 

@@ -125,7 +125,13 @@ function contextLines(context: ApplicationContext): string[] {
     ...(startSeconds === undefined ? [] : [`a pod serves ${number(startSeconds)} s after the decision`]),
     ...(load.length === 0 ? [] : [`load to come, requests per second: ${load.join(", ")}`]),
     ...calendars.slice(0, MOST_KNOWN).map(({ calendar: { ceiling, floor, name }, holds }) => {
-      const least = floor === undefined ? "" : `, at least ${floor.replicas} replicas`;
+      const { replicas, timesUsual } = floor ?? {};
+      const least =
+        replicas !== undefined
+          ? `, at least ${replicas} replicas`
+          : timesUsual === undefined
+            ? ""
+            : `, at least ${number(timesUsual)} times the usual replicas`;
       const most = ceiling === undefined ? "" : `, at most ${ceiling.replicas} replicas`;
       return `calendar ${quoted(name)} ${holds ? "holds" : "to come"}${least}${most}`;
     }),

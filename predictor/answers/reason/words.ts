@@ -24,7 +24,7 @@ export const TYPE_WORDS: Readonly<Record<Type, string>> = {
   I: "interference by other tenants",
   L: "load",
   V: "a new version",
-  X: "time outside of what it uses (a call to something that sends no telemetry, a lock, or a queue)",
+  X: "time not explained by CPU, memory or network (a lock, a queue or an untraced call)",
 };
 
 const SECONDS: ReadonlySet<string> = new Set([

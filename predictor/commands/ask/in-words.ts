@@ -68,7 +68,7 @@ function rightLines({ accuracy }: Explanation): string[] {
 }
 
 /** How often named causes were right. */
-export function accuracyInWords({ causes, counterfactuals, services = [] }: Accuracy): string {
+export function accuracyInWords({ causes, counterfactuals, routes = [], services = [] }: Accuracy): string {
   const { agreed, executed } = counterfactuals;
   return [
     ...(causes.length === 0
@@ -80,8 +80,14 @@ export function accuracyInWords({ causes, counterfactuals, services = [] }: Accu
     ),
     `Changes that were carried out: ${agreed} of ${executed} did what the models expected.`,
     ...services.map((each) => selfTimeInWords(each)),
+    ...routes.map(
+      ({ modelError, route, ruleError, windows }) =>
+        `'${route}': models off by ${percent(modelError)}, the window before by ${percent(ruleError)}, over ${windows} windows`,
+    ),
   ].join("\n");
 }
+
+const percent = (ratio: number): string => `${(100 * ratio).toFixed(0)} %`;
 
 const EXPERT_WORDS = {
   lastValue: "the last window",
@@ -94,7 +100,6 @@ const EXPERT_WORDS = {
 
 function selfTimeInWords(accuracy: ServiceAccuracy): string {
   const { coverage, error, expert, isHeldNear, modelError, rule, ruleError, service, windows } = accuracy;
-  const percent = (ratio: number): string => `${(100 * ratio).toFixed(0)} %`;
   const known = `${service}: self time by ${EXPERT_WORDS[expert]}, off by ${percent(error)}`;
   const best = `best rule (${EXPERT_WORDS[rule]}) ${percent(ruleError)}, models ${percent(modelError)}`;
   const held = isHeldNear

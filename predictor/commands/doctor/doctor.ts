@@ -138,7 +138,8 @@ async function examineConfig(path: string, options: DoctorOptions, nowMs: number
     findings.push(...(await examineAll(sources, options.timeoutSeconds, application, nowMs)));
   } catch (error) {
     const finding = problem(subject, error, mend);
-    if (!findings.some(({ message }) => message === finding.message)) findings.push(finding);
+    // What keeps the application from being read keeps its sections too, and was said with its cause.
+    if (!findings.some(({ message }) => message.startsWith(finding.message))) findings.push(finding);
   }
   return findings;
 }

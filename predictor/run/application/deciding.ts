@@ -38,6 +38,7 @@ import type { LastRoutes } from "../../answers/routes/last-routes.ts";
 import type { LastSensitivities } from "../../answers/latest/last-sensitivities.ts";
 import type { NodeClasses } from "../../nodes/node-classes.ts";
 import type { Placing } from "../../answers/placement/placing.ts";
+import type { RouteErrors } from "../../answers/routes/route-errors.ts";
 import type { Shadow } from "../../answers/shadow/shadow.ts";
 import type { LastWhatIf } from "../../answers/latest/last-what-if.ts";
 import type { ContainerRates } from "../../sources/container-rates.ts";
@@ -84,6 +85,8 @@ export interface DecidingOptions {
   readonly shadow?: Pick<Shadow, "adopt">;
   /** Told the same; absent where nobody asks which routes there are. */
   readonly routes?: LastRoutes;
+  /** Told the same; absent where nobody asks how far off predictions of routes are. */
+  readonly routeErrors?: Pick<RouteErrors, "adopt">;
   /** Told every window that is decided on; absent where nobody asks why objectives are missed. */
   readonly explaining?: Explaining;
   /** Told the same; absent where nobody asks what windows show. */
@@ -292,6 +295,7 @@ export class Deciding {
       const requests = judgedRequests(windowSet, application);
       metrics.accounts(plan, requests, cost);
       this.parts.measured?.adopt({ application, windowSet, plan, requests, cost, models: outcome.whatIf });
+      this.parts.routeErrors?.adopt({ application, windowSet, models: outcome.whatIf });
       this.parts.shadow?.adopt({
         application,
         windowSet,

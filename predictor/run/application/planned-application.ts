@@ -1,7 +1,8 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Application } from "@tradewind/core/contract/application.ts";
 import { describeError } from "@tradewind/core/values/errors.ts";
-import type { Override, OverrideExchange } from "@tradewind/core/contract/override.ts";
+import { MOST_ANNOTATED_SERVICES } from "@tradewind/core/contract/override.ts";
+import type { OverrideAnswer, OverrideExchange } from "@tradewind/core/contract/override.ts";
 import type { ApplicationContext } from "@tradewind/core/contract/context.ts";
 import { AskedChanges } from "./asked-changes.ts";
 import type { Asking } from "./asked-changes.ts";
@@ -21,6 +22,7 @@ import { KnownOverrides } from "./overrides.ts";
 import { LoadForecasts, registerForecastMetrics } from "./load-forecasts.ts";
 import { firstState, openIncidents, openMemory, openShadow } from "./memory.ts";
 import type { KeptState, Memory } from "./memory.ts";
+import { RouteErrors } from "../../answers/routes/route-errors.ts";
 import { Shadow } from "../../answers/shadow/shadow.ts";
 import { registerShadow } from "../../answers/shadow/metrics.ts";
 import type { ShadowState } from "../../answers/shadow/state.ts";
@@ -79,6 +81,7 @@ export class PlannedApplication {
   private readonly asked = new AskedChanges();
   readonly measured = new LastMeasured();
   readonly shadow: Shadow;
+  readonly routeErrors = new RouteErrors();
   readonly routes = new LastRoutes();
   readonly forecasts: LoadForecasts;
   readonly patterns: PatternWatch;
@@ -195,6 +198,7 @@ export class PlannedApplication {
       measured: this.measured,
       shadow: this.shadow,
       routes: this.routes,
+      routeErrors: this.routeErrors,
       explaining: this.explaining,
       patterns: this.patterns,
       archive: this.archive,
@@ -315,9 +319,18 @@ export class PlannedApplication {
     }
   }
 
-  /** Takes what a scaler says that people ordered. @returns what all of them have said */
-  takeOverrides(said: OverrideExchange): readonly Override[] {
-    return this.overrides.exchange(said, this.shared.clock.monotonicMs());
+  /** Takes what a scaler says that people ordered. @returns what all of them have said, and what annotations of its workloads order */
+  takeOverrides(said: OverrideExchange): OverrideAnswer {
+    const overrides = this.overrides.exchange(said, this.shared.clock.monotonicMs());
+    const own = new Set(this.published.plan()?.wishes.map(({ service }) => service));
+    const { workloads = [] } = this.own.workloads() ?? {};
+    const annotated = workloads.flatMap(({ override, service }) =>
+      override !== undefined && own.has(service) ? [{ service, text: override }] : [],
+    );
+    return {
+      overrides: [...overrides],
+      ...(annotated.length > 0 && { annotated: annotated.slice(0, MOST_ANNOTATED_SERVICES) }),
+    };
   }
 
   /** Takes changes that somebody asks for beside the plan, as far as the models of now expect them to help. @returns those */

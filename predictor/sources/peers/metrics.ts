@@ -26,7 +26,7 @@ export function registerPeerMetrics(registry: Registry, health: () => PeersHealt
     }),
     new Gauge({
       name: "tradewind_predictor_peer_spans_missing",
-      help: "1 while spans that other predictors receive are missing here; nothing is taken away then.",
+      help: "1 while spans that other predictors receive are missing here; nothing is scaled down then.",
       registers,
       collect() {
         this.set(Number(health().problem !== undefined));

@@ -24,8 +24,8 @@ export interface Kind {
   /** See `PredictorOptions`. */
   readonly onInputs?: (inputs: PolicyInputs) => void;
   readonly shadow?: PredictorOptions["shadow"];
-  /** What is done with decisions; default act. */
-  readonly mode?: PredictorOptions["application"]["mode"];
+  /** What is done with decisions from now on; default act. */
+  readonly mode?: () => PredictorOptions["application"]["mode"];
   /** What the scaler does while the predictor's process is down; absent: it holds. */
   readonly silence?: SilenceKind;
   /** Makes another plan of each of the predictor's, as one that is wrong would: to see what becomes of it. */
@@ -42,9 +42,11 @@ export function startOurs(setting: Setting, kind: Kind): Brain {
   const { actuators, plant, processDown, seed, truth, world } = setting;
   const application = {
     ...plant.application,
-    mode: kind.mode ?? "act",
-    resize: actuators === "replicas" ? "off" : "limits",
-  } as const;
+    resize: actuators === "replicas" ? ("off" as const) : ("limits" as const),
+    get mode() {
+      return kind.mode?.() ?? "act";
+    },
+  };
   const windowMs = plant.windowSeconds * 1e3;
   const { sampledRatio, spanDelaySeconds } = truth.telemetry;
   const { entry, routes } = truth.application;

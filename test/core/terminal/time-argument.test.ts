@@ -12,6 +12,7 @@ describe("a time that is asked for", () => {
     ["14:03:20", local(28, 14, 3, 20)],
     ["yesterday 14:03", local(27, 14, 3)],
     ["yesterday 23:59", local(27, 23, 59)],
+    ["yesterday", local(27, 15, 0)],
     ["23:30", local(27, 23, 30)],
     ["10m", NOW - 600_000],
     ["2026-11-28T13:03:00Z", Date.UTC(2026, 10, 28, 13, 3)],

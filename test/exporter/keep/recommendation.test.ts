@@ -31,7 +31,7 @@ const heldBy = (held: Held, replicas = 5) =>
   decided({ allocation: { replicas }, observed: { ...wishOf().observed, ...held } });
 
 describe("a service whose ScaledObject is paused", () => {
-  it("is in mode observe: KEDA is answered what runs", () => {
+  it("is in mode observe: KEDA gets the current replica count", () => {
     expect(answeredReplicas(heldBy({}))).toBe(5);
     expect(answeredReplicas(heldBy({ scalingPaused: true }))).toBe(3);
   });

@@ -162,6 +162,11 @@ describe("the configuration", () => {
         "from '0 25 * * *' is no cron pattern of five fields",
       ],
       ["{name: a, from: 0 8 * * *, until: 0 9 31 2 *, floor: {replicas: 3}}", "'0 9 31 2 *' never happens"],
+      ["{name: a, from: 0 8 * * *, until: 0 9 * * *, floor: {}}", "needs one of replicas and timesUsual"],
+      [
+        "{name: a, from: 0 8 * * *, until: 0 9 * * *, floor: {replicas: 3, timesUsual: 2}}",
+        "needs one of replicas and timesUsual",
+      ],
       [
         "{name: a, timeZone: Mars/X, from: 0 8 * * *, until: 0 9 * * *, floor: {replicas: 3}}",
         "timeZone 'Mars/X' is not known",

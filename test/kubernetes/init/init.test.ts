@@ -207,7 +207,7 @@ describe("tradewind init", () => {
     expect(await applications({})).toEqual([undefined, undefined, undefined]);
   });
 
-  it("says that nothing scales before the mode is act, since KEDA is answered what runs until then", async () => {
+  it("says that nothing scales before the mode is act, since KEDA gets the current replica count until then", async () => {
     const { files, notes } = await ofCluster(shop);
     const record = {
       context: { mode: "recommend" },
@@ -217,7 +217,7 @@ describe("tradewind init", () => {
     expect(answeredReplicas(record as unknown as DecisionRecord)).toBe(3);
     const [application, scaledObjects] = files;
     expect(application!.yaml).toContain(
-      "mode: recommend # before this is act, KEDA is answered what runs, and nothing scales",
+      "mode: recommend # before this is act, KEDA gets the current replica count, and nothing scales",
     );
     expect(scaledObjects!.yaml).toContain(
       "takes over HPA 'cart-hpa': apply it once the Application's mode is act",

@@ -38,6 +38,14 @@ export const percent = (ratio, digits = 0) =>
 export const rate = (value) =>
   value === undefined ? DASH : value < 10 ? `${+value.toFixed(1)}` : Math.round(value).toLocaleString("en");
 
+const OF_ALL = " over it or failed";
+
+/** What a reason says of its service, without how the whole application stood: that is the same in all of one window. @param {string} reason */
+export function ownPart(reason) {
+  const from = reason.indexOf(OF_ALL);
+  return from < 0 ? reason : reason.slice(from + OF_ALL.length).replace(/^[:;,] /, "");
+}
+
 /** @param {number | undefined} value in the application's own currency */
 export const money = (value) =>
   value === undefined ? DASH : value < 10 ? value.toFixed(3) : value.toFixed(2);

@@ -22,6 +22,15 @@ const KINDS = /** @type {const} */ ([
   ["undo", "Undo last change"],
 ]);
 
+const FORM_ID = "override";
+
+/** Shows the form, with the hand on its first field. */
+export function toOverrideForm() {
+  const form = document.getElementById(FORM_ID);
+  form?.scrollIntoView({ block: "center" });
+  form?.querySelector("input")?.focus();
+}
+
 /** Kept while the page is open, so that it is typed once. */
 let lastToken = "";
 
@@ -116,7 +125,7 @@ export function OverrideForm({ known, mayAll = false, target }) {
   if (list.takesOverrides !== true)
     return h(
       Card,
-      { title },
+      { title, id: FORM_ID },
       h(
         "p",
         { class: "soft" },
@@ -163,7 +172,7 @@ export function OverrideForm({ known, mayAll = false, target }) {
   ];
   return h(
     Card,
-    { title },
+    { title, id: FORM_ID },
     h(
       "div",
       { class: "row" },

@@ -3,7 +3,7 @@ import { useAsk } from "./api.js";
 import { CourseCard } from "./course.js";
 import { EventLine, Sign } from "./event-words.js";
 import { clock, count, money, ms, percent, percentileName, rate } from "./format.js";
-import { OverrideBanner, OverrideForm } from "./overrides.js";
+import { OverrideBanner, OverrideForm, toOverrideForm } from "./overrides.js";
 import { Card, Chip, Tile } from "./parts.js";
 import { linkTo } from "./route.js";
 import { isOf, keyOf, of, verdictOf } from "./state.js";
@@ -24,7 +24,7 @@ export function Overview({ known, standing }) {
   const since = String((standing?.lastPlanAtMs ?? 0) - 60_000);
   const course = useAsk(standing && of("v1/course", standing, { since }), standing?.lastPlanAtMs);
   const fleet = useAsk(header && "v1/fleet?own=1", version);
-  const events = useAsk(standing && of("v1/events", standing, { most: "20" }), version);
+  const events = useAsk(standing && of("v1/events", standing, { most: "60" }), version);
   const ready = useAsk(header && "readyz", version);
   const point = /** @type {KeptCourse | undefined} */ (course.answer)?.points.at(-1);
   const row = rowOf(/** @type {Fleet | undefined} */ (fleet.answer), standing);
@@ -35,10 +35,9 @@ export function Overview({ known, standing }) {
   const missing = /** @type {{ missing: string[] } | undefined} */ (ready.answer)?.missing ?? [];
   return [
     h("h1", { key: "title", class: "unseen" }, "Overview"),
-    h(Banner, { key: "banner", standing, last: own[0] }),
+    h(Banner, { key: "banner", standing, last: own.find(({ kind }) => kind !== "outcome") }),
     h(OverrideBanner, { key: "overrides", known, standing }),
     h(Tiles, { key: "tiles", standing, point, row, services }),
-    h(AgainstHpa, { key: "shadow", standing }),
     h(CourseCard, { key: "course", standing, version }),
     h(
       "div",
@@ -57,32 +56,44 @@ export function Overview({ known, standing }) {
   ];
 }
 
+/** What came of a decision, where that was measured already. @param {readonly AuditEvent[]} events @param {AuditEvent} event */
+const outcomeOf = (events, event) =>
+  event.kind !== "decision"
+    ? undefined
+    : events.find(
+        (each) =>
+          each.kind === "outcome" && each.decisionId === event.decisionId && each.service === event.service,
+      );
+
 /** @param {{ events: readonly AuditEvent[] }} props */
-const LastDone = ({ events }) =>
-  h(
+function LastDone({ events }) {
+  const done = events.filter(({ kind }) => kind !== "outcome").slice(0, 5);
+  return h(
     Card,
     { title: "What was done last" },
-    events.length === 0
+    done.length === 0
       ? h("p", { class: "soft" }, "No decision has changed a size yet.")
       : h(
           "ul",
           { class: "events" },
-          events
-            .slice(0, 8)
-            .map((event) =>
-              h(
-                "li",
-                { key: `${event.atMs} ${event.kind} ${event.service}` },
-                h("span", { class: "soft small" }, clock(event.atMs)),
-                " ",
-                h(Sign, { event }),
-                " ",
-                h(EventLine, { event }),
-              ),
-            ),
+          done.map((event) => {
+            const outcome = outcomeOf(events, event);
+            return h(
+              "li",
+              { key: `${event.atMs} ${event.kind} ${event.service}` },
+              h("span", { class: "soft small" }, clock(event.atMs)),
+              " ",
+              h(Sign, { event }),
+              " ",
+              h(EventLine, { event }),
+              outcome?.kind === "outcome" &&
+                h("div", { class: "small" }, h("strong", null, "Came of it: "), outcome.outcome.text),
+            );
+          }),
         ),
     h("p", { class: "small" }, h("a", { href: linkTo("timeline") }, "All events")),
   );
+}
 
 /** @param {Fleet | undefined} fleet @param {Standing | undefined} standing */
 const rowOf = (fleet, standing) =>
@@ -117,36 +128,36 @@ function Ready({ standing }) {
   );
 }
 
-/** What the HPA before would have come to in the last week. @param {{ standing: Standing | undefined }} props */
+/** What the HPA before would have come to in the last week, by the models on the same load. @param {{ standing: Standing | undefined }} props */
 function AgainstHpa({ standing }) {
   const asked = useAsk(of("v1/shadow", standing), standing?.lastPlanAtMs);
   const { currency = "", week: shadow } = /** @type {ShadowWeek | undefined} */ (asked.answer) ?? {};
-  if (shadow === undefined || shadow.requests === 0) return undefined;
+  if (shadow === undefined || shadow.requests === 0 || shadow.hpaCost.middle === 0) return undefined;
   const { cost, hpaCost, hpaRequestsOver, requests, requestsOver } = shadow;
-  const hours = Math.round(shadow.seconds / 360) / 10;
-  const slow = (/** @type {number} */ over) => percent(over / requests, 2);
-  return h(
-    Card,
-    {
-      title: `The last ${hours < 48 ? `${hours} h` : `${Math.round(hours / 24)} days`} against the HPA before`,
-    },
+  const time = duration(shadow.seconds);
+  const slow = (/** @type {number} */ over) => percent(over / requests, 1);
+  const hourly = (/** @type {number} */ whole) => money((3_600 * whole) / shadow.seconds);
+  const change = cost / hpaCost.middle - 1;
+  return [
     h(
-      "p",
-      null,
-      h("strong", null, `${money(cost)} ${currency}`.trim()),
-      ` instead of ${money(hpaCost.middle)} `,
-      h("span", { class: "soft" }, `(${money(hpaCost.low)} to ${money(hpaCost.high)})`),
-      "; ",
-      h("strong", null, `${slow(requestsOver)} slow`),
-      ` instead of ${slow(hpaRequestsOver.middle)} `,
-      h("span", { class: "soft" }, `(${slow(hpaRequestsOver.low)} to ${slow(hpaRequestsOver.high)})`),
+      Tile,
+      {
+        key: "cost",
+        label: `Cost against the HPA, ${time}`,
+        note: `${hourly(cost)} ${currency} an hour instead of ${hourly(hpaCost.middle)} (${hourly(hpaCost.low)} to ${hourly(hpaCost.high)})`,
+      },
+      change < 0 ? `−${percent(-change)}` : `+${percent(change)}`,
     ),
     h(
-      "p",
-      { class: "soft small" },
-      "By the models on the same load; the ranges are by their measured error.",
+      Tile,
+      {
+        key: "over",
+        label: `Slow against the HPA, ${time}`,
+        note: `instead of ${slow(hpaRequestsOver.middle)} (${slow(hpaRequestsOver.low)} to ${slow(hpaRequestsOver.high)}), by the models`,
+      },
+      slow(requestsOver),
     ),
-  );
+  ];
 }
 
 /** @param {{ standing: Standing | undefined, missing: readonly string[] }} props */
@@ -167,6 +178,9 @@ function Problems({ missing, standing }) {
   );
 }
 
+/** Without the figures that it begins with: those of its window stand beside those of the newest one. @param {string} summary */
+const causeText = (summary) => summary.slice(Math.max(0, summary.indexOf("Cause: ")));
+
 /** In five seconds: what is wrong, and what was done. @param {{ standing: Standing | undefined, last: AuditEvent | undefined }} props */
 function Banner({ standing, last }) {
   const { kind, word } = verdictOf(standing);
@@ -186,7 +200,13 @@ function Banner({ standing, last }) {
     ),
     cause !== undefined &&
       kind === "bad" &&
-      h("p", null, cause.summary, " ", h("a", { href: linkTo("incident") }, "Why, and what would help")),
+      h(
+        "p",
+        null,
+        causeText(cause.summary),
+        " ",
+        h("a", { href: linkTo("incident") }, "Why, and what would help"),
+      ),
     standing?.problem !== undefined &&
       objective !== undefined &&
       h("p", null, `The last decisions are served on: ${standing.problem}`),
@@ -200,20 +220,42 @@ function Banner({ standing, last }) {
   );
 }
 
-/** @param {{ row: FleetRow | undefined }} props */
-function BudgetTile({ row }) {
+/**
+ * How long the error budget lasts if it goes on as in the last window.
+ * @param {{ leftRatio: number, budgetSeconds: number, overRatio: number | undefined, allowedRatio: number }} budget
+ */
+function lastsText({ allowedRatio, budgetSeconds, leftRatio, overRatio = 0 }) {
+  if (overRatio <= allowedRatio) return "not burning now";
+  if (leftRatio <= 0) return "still burning";
+  return `gone in ${duration((leftRatio * budgetSeconds * allowedRatio) / (overRatio - allowedRatio))} at this rate`;
+}
+
+/** @param {number} seconds */
+const duration = (seconds) =>
+  seconds < 7_200
+    ? `${Math.max(1, Math.round(seconds / 60))} min`
+    : seconds < 172_800
+      ? `${Math.round(seconds / 3_600)} h`
+      : `${Math.round(seconds / 86_400)} days`;
+
+/** @param {{ row: FleetRow | undefined, point: KeptPoint | undefined, standing: Standing | undefined }} props */
+function BudgetTile({ point, row, standing }) {
   const { budgetLeftRatio: left, budgetSeconds = 0 } = row ?? {};
-  const minutes = Math.round(budgetSeconds / 60);
-  const time = minutes < 120 ? `${minutes} min` : `${Math.round(minutes / 60)} h`;
   if (left === undefined)
     return h(Tile, { label: "Error budget left", note: "no request was counted yet" }, "–");
   const isOver = left < 0;
+  const lasts = lastsText({
+    leftRatio: left,
+    budgetSeconds,
+    overRatio: point?.overRatio,
+    allowedRatio: 1 - (standing?.objective?.percentile ?? 1),
+  });
   return h(
     Tile,
     {
       label: "Error budget left",
       kind: isOver ? "bad" : "",
-      note: `${isOver ? "overspent; " : ""}of the requests of the last ${time}`,
+      note: `of the last ${duration(budgetSeconds)}; ${lasts}`,
     },
     isOver ? `−${percent(-left)}` : percent(left),
   );
@@ -254,7 +296,7 @@ function Tiles({ point, row, services, standing }) {
   return h(
     "dl",
     { class: "tiles" },
-    h(BudgetTile, { row }),
+    h(BudgetTile, { point, row, standing }),
     h(
       Tile,
       {
@@ -269,10 +311,11 @@ function Tiles({ point, row, services, standing }) {
       Tile,
       {
         label: "Held by a person",
-        note: overridden === 0 ? "pause, hold, floor or undo below" : "see above until when",
+        note: h("button", { class: "plain", onClick: toOverrideForm }, "Pause, hold or undo"),
       },
       overridden === 0 ? "none" : `${count(overridden)} of ${count(services.length)}`,
     ),
+    h(AgainstHpa, { standing }),
     regret !== undefined &&
       h(
         Tile,

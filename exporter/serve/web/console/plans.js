@@ -197,6 +197,12 @@ function unknownIn({ application, calendar, namespace }, recommendations) {
   return known.size === 0 ? [] : (calendar.services ?? []).filter((each) => !known.has(each));
 }
 
+/** @param {CalendarList["calendars"][number]["calendar"]["floor"]} floor */
+function floorText({ replicas, timesUsual } = {}) {
+  if (timesUsual !== undefined) return `${timesUsual} × usual`;
+  return replicas ?? "–";
+}
+
 /** @param {{ list: CalendarList | undefined, problem: ApiProblem | undefined, recommendations: readonly ServedRecommendation[] }} props */
 function Calendars({ list, problem, recommendations }) {
   if (list === undefined) return h(Card, { title: "Calendars" }, h(Missing, { problem, what: "calendars" }));
@@ -235,7 +241,7 @@ function Calendars({ list, problem, recommendations }) {
             calendar.services?.join(", ") ?? "all",
             unknown.length > 0 && h("p", { class: "bad small" }, `no such service: ${unknown.join(", ")}`),
           ),
-          h("td", { class: "number" }, calendar.floor?.replicas ?? "–"),
+          h("td", { class: "number" }, floorText(calendar.floor)),
           h(
             "td",
             { class: "number" },

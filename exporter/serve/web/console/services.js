@@ -3,7 +3,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useAsk } from "./api.js";
 import { STATES } from "./overrides.js";
 import { Chip, FromTo, Share } from "./parts.js";
-import { bytes, clock, cores, count, ms, percent, rate, SIZES } from "./format.js";
+import { bytes, clock, cores, count, ms, ownPart, percent, rate, SIZES } from "./format.js";
 import { linkTo } from "./route.js";
 import { ServiceDetail } from "./service.js";
 import { of } from "./state.js";
@@ -138,7 +138,7 @@ const COLUMNS = [
             "span",
             { title: last.why },
             last.what,
-            h("span", { class: "soft" }, ` at ${clock(last.atMs)}: ${last.why}`),
+            h("span", { class: "soft" }, ` at ${clock(last.atMs)}: ${ownPart(last.why)}`),
           ),
   },
   {
@@ -147,7 +147,9 @@ const COLUMNS = [
     class: "wide two",
     sort: ({ served }) => served.reason,
     cell: ({ served }) =>
-      served.refused === undefined ? served.reason : h("span", { class: "warn" }, `held: ${served.refused}`),
+      served.refused === undefined
+        ? h("span", { title: served.reason }, ownPart(served.reason))
+        : h("span", { class: "warn" }, `held: ${served.refused}`),
   },
 ];
 

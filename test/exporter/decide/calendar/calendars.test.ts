@@ -46,6 +46,25 @@ describe("calendars", () => {
     expect(asked("10:30:00")).toEqual([]);
   });
 
+  it("ask for a share of the usual need, rounded up, within the service's maximum; what is ready stays while that need is not known", () => {
+    const sale = { name: "sale", from: "0 8 * * *", until: "0 10 * * *", floor: { timesUsual: 1.5 } };
+    const { calendars: _own, ...rest } = application;
+    const ofSale = calendarsBy(() =>
+      Application.parse({ ...rest, objective: { milliseconds: 200 }, calendars: [sale] }),
+    );
+    const plannedAtMs = Date.parse("2026-07-06T09:00:00Z");
+    const plan = { application: "hotel", sequence: 1, predictorStartedAtMs: 0, plannedAtMs };
+    const floors = (evidence: Record<string, number>): (number | undefined)[] =>
+      ofSale(
+        plan,
+        wishOf({ service: "search", evidence, observed: { replicasReady: 3, complete: true } }),
+      ).map(({ floorReplicas }) => floorReplicas);
+    expect(floors({ usualReplicas: 2.1 })).toEqual([4]);
+    expect(floors({ usualReplicas: 2 })).toEqual([3]);
+    expect(floors({ usualReplicas: 1e6 })).toEqual([wishOf().bounds.maxReplicas]);
+    expect(floors({})).toEqual([3]);
+  });
+
   it("ask for their services, or for all", () => {
     expect(asked("09:00:00", "rate")).toEqual([]);
     expect(asked("23:00:00", "rate")).toEqual([["night", undefined, 3, undefined]]);

@@ -39,13 +39,30 @@ const KNOWN: ServiceAccuracy = {
   isHeldNear: false,
 };
 
+const known = (changes: Partial<ServiceAccuracy> = {}): ReadyFacts["accuracy"] => ({
+  services: [{ ...KNOWN, ...changes }],
+  routes: [
+    { route: "GET /", windows: 40, modelError: 0.1, ruleError: 0.2 },
+    { route: "POST /pay", windows: 40, modelError: 0.3, ruleError: 0.2 },
+    { route: "GET /new", windows: 2, modelError: 0.9, ruleError: 0.9 },
+  ],
+});
+
+const OVERSPENT = { budgetLeftRatio: -2, budgetSeconds: 80_000 };
+
 const SAFE: ReadyFacts = {
   place: PLACE,
   nowMs: NOW_MS,
-  head: { mode: "observe", objective: { percentile: 0.95, seconds: 0.2 }, policy: "planner" },
+  head: {
+    mode: "observe",
+    objective: { percentile: 0.95, seconds: 0.2 },
+    policy: "planner",
+    policyReasons: [],
+  },
   services: [SEARCH],
   budget: { budgetLeftRatio: 0.4, budgetSeconds: 80_000 },
-  accuracy: [KNOWN],
+  latelyOverRatio: 0.01,
+  accuracy: known(),
   isComplete: true,
   missing: [],
   events: [],
@@ -100,10 +117,10 @@ describe("an application that only looks on", () => {
       "telemetry",
       { missing: 1 },
     ],
-    ["has no model that was compared yet", { accuracy: undefined }, "model", { compared: 0 }],
+    ["has a predictor that gives no errors", { accuracy: undefined }, "model", { compared: 0 }],
     [
       "misses without knowing a size that helps",
-      { budget: { budgetLeftRatio: -2, budgetSeconds: 80_000 } },
+      { budget: OVERSPENT, latelyOverRatio: 0.3 },
       "objective",
       { grows: 0 },
     ],
@@ -123,18 +140,34 @@ describe("an application that only looks on", () => {
   });
 
   it.each<[string, Partial<ReadyFacts>, string, Record<string, number>]>([
-    ["self times are off by half", { accuracy: [{ ...KNOWN, error: 0.45 }] }, "model", { off: 1 }],
+    ["self times are off by half", { accuracy: known({ error: 0.45 }) }, "model", { off: 1 }],
     [
       "a rule of one line beats the models",
-      { accuracy: [{ ...KNOWN, isHeldNear: true, modelError: 0.3 }] },
+      { accuracy: known({ isHeldNear: true, modelError: 0.3 }) },
       "model",
       { off: 1 },
+    ],
+    [
+      "models do not decide now, which did within the hour",
+      { head: { ...SAFE.head, policy: "hold" }, events: [changed(30, 2, 3)] },
+      "plan",
+      {},
     ],
     ["proposals are taken back", { events: NERVOUS }, "steady", { proposals: 6, takenBack: 3 }],
   ])("notes, and does not hold against act, that %s", (_, facts, code, numbers) => {
     const said = readiness({ ...SAFE, ...facts });
     expect(said.checks.filter(({ isMet }) => !isMet)).toMatchObject([{ code, isNote: true, facts: numbers }]);
     expect([said.isSafe, verdictText(said)]).toEqual([true, "act is safe"]);
+  });
+
+  it("says by route how far off models are, one window ahead, beside the rule of one line", () => {
+    const model = readiness(SAFE).checks.find(({ code }) => code === "model");
+    expect(model!.facts).toMatchObject({
+      routes: 2,
+      routesOutdone: 1,
+      worstRouteErrorRatio: Math.expm1(0.3),
+    });
+    expect(model!.text).toContain("'POST /pay' 35 % (rule of one line 22 %), 'GET /' 11 %");
   });
 
   it("takes a maximum that plans carry for one of its own where the configuration is not known", () => {
@@ -148,15 +181,42 @@ describe("an application that only looks on", () => {
       /is not known: the scaler does not see the configuration/,
     ],
     ["the predictor gives no errors", { accuracy: undefined }, /does not say how far its models are off/],
-    ["no model was compared yet", { accuracy: [] }, /it comes by itself/],
+    ["no model was compared yet", { accuracy: { services: [], routes: [] } }, /it comes by itself/],
   ])("says so where %s", (_, facts, words) => {
     const open = readiness({ ...SAFE, ...facts }).checks.find(({ isMet }) => !isMet);
     expect(open!.text).toMatch(words);
   });
 
-  it("is ready in spite of misses that more replicas would end, which is what act is for", () => {
-    const budget = { budgetLeftRatio: -2, budgetSeconds: 80_000 };
-    expect(readiness({ ...SAFE, budget, services: [{ ...SEARCH, replicas: 4 }] }).isSafe).toBe(true);
+  describe("whose error budget is overspent by the autoscaler before", () => {
+    const missed = { ...SAFE, budget: OVERSPENT, latelyOverRatio: 0.3 };
+    const grown = (minutesAgo: number, expectedSeconds: number): AuditEvent => ({
+      ...(changed(minutesAgo, 2, 3) as Extract<AuditEvent, { kind: "decision" }>),
+      reason: { code: "slo-violated", text: "", facts: { expectedSeconds, objectiveSeconds: 0.2 } },
+    });
+    const far = { code: "models-far-off", overRatio: 0.3, expectedRatio: 0, route: "GET /" } as const;
+    const expecting = (overRatio: number) =>
+      ({ code: "expected-misses", overRatio, loadRatio: 1, loadErrorRatio: 0, forecast: "last" }) as const;
+    const growing = { services: [{ ...SEARCH, replicas: 4 }] };
+
+    it.each<[string, ReadyFacts, boolean]>([
+      ["it is held now", { ...missed, latelyOverRatio: 0.04 }, true],
+      ["more replicas are recommended", { ...missed, ...growing }, true],
+      ["growth was proposed that is expected to end it", { ...missed, events: [grown(5, 0.15)] }, true],
+      ["newer growth is not", { ...missed, events: [grown(5, 0.15), grown(3, 0.25)] }, false],
+      ["growth was proposed an hour ago", { ...missed, events: [grown(60, 0.15)] }, false],
+      [
+        "the models do not explain it",
+        { ...missed, ...growing, head: { ...SAFE.head, policyReasons: [far, expecting(0.1)] } },
+        false,
+      ],
+      [
+        "the models do not explain it, and expect it to be held",
+        { ...missed, ...growing, head: { ...SAFE.head, policyReasons: [far, expecting(0.01)] } },
+        true,
+      ],
+    ])("where %s", (_, facts, isSafe) => {
+      expect(readiness(facts).isSafe).toBe(isSafe);
+    });
   });
 
   it("does not count a size that goes back a day later, or by another step in the same direction", () => {

@@ -165,6 +165,17 @@ describe("an annotation", () => {
     ]);
   });
 
+  it("of a workload is of its service alone, and counts once beside the same one of the Application", async () => {
+    const { overrides } = standing();
+    const annotated = new AnnotatedOverrides(overrides, log);
+    const ofCart = { ...place, service: "cart" };
+    await annotated.take(ofCart, text({ service: undefined }), now);
+    await annotated.take(place, text(), now);
+    expect(overrides.list().map(({ target }) => target.service)).toEqual(["cart"]);
+    await new AnnotatedOverrides(overrides, log).take(ofCart, text({ service: "pay" }), now);
+    expect(overrides.list()).toHaveLength(1);
+  });
+
   it.each([
     ["is not JSON", "hold cart"],
     ["has no end", text({ until: undefined })],

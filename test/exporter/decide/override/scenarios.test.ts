@@ -8,7 +8,7 @@ import { RecommendationList } from "@tradewind/core/contract/recommendation.ts";
 import type { ExporterInput } from "@tradewind/exporter/options.ts";
 import { RESOURCES } from "@tradewind/kubernetes/client/resources.ts";
 import { exporterProcess } from "../../exporter-process.ts";
-import { fakePredictor } from "../../fake-predictor.ts";
+import { answering, fakePredictor } from "../../fake-predictor.ts";
 import { runningExporter } from "../../running-exporter.ts";
 import type { TestExporter } from "../../running-exporter.ts";
 import { cluster, statusOf } from "../../controller/scene/shop-cluster.ts";
@@ -37,7 +37,7 @@ interface Scenario {
 
 const ORDERED: readonly Scenario[] = [
   {
-    title: "pause of a service: KEDA is answered what runs, and the others go on",
+    title: "pause of a service: KEDA gets the current replica count, and the others go on",
     run: async () => {
       const exporter = await scaler();
       await order(exporter.http, { kind: "pause", name: "search" });
@@ -47,7 +47,7 @@ const ORDERED: readonly Scenario[] = [
     },
   },
   {
-    title: "pause of an application: KEDA is answered what runs of all its services",
+    title: "pause of an application: KEDA gets the current replica count of all its services",
     run: async () => {
       const { client, http } = await scaler();
       await order(http, { kind: "pause", name: "hotel" });
@@ -56,7 +56,7 @@ const ORDERED: readonly Scenario[] = [
     },
   },
   {
-    title: "pause of everything: KEDA is answered what runs",
+    title: "pause of everything: KEDA gets the current replica count",
     run: async () => {
       const { client, http } = await scaler();
       await order(http, { kind: "pause" });
@@ -235,7 +235,7 @@ const OUTLIVED: readonly Scenario[] = [
     },
   },
   {
-    title: "a restart during a pause: KEDA is answered what runs, also by the next plan",
+    title: "a restart during a pause: KEDA gets the current replica count, also by the next plan",
     run: async () => {
       const { httpTokenFile, state } = keptPlaces();
       const predictor = await fakePredictor(planned(5));
@@ -324,6 +324,26 @@ const IN_A_CLUSTER: readonly Scenario[] = [
         () => fake.list(RESOURCES.events).some(({ reason }) => reason === "OverrideBegun"),
         60_000,
       );
+    },
+  },
+  {
+    title: "an annotation of a workload, which the predictor passes on: KEDA is answered by it",
+    run: async () => {
+      const { client, http, predictor } = await scaler();
+      const { "tradewind.dev/override": text = "" } = BY_ANNOTATION({ kind: "hold", replicas: 8, by: "ann" });
+      const plan = planned(9, 6);
+      predictor.behave((request, response) =>
+        answering(
+          JSON.stringify(
+            request.method === "POST" ? { overrides: [], annotated: [{ service: "search", text }] } : plan,
+          ),
+        )(request, response),
+      );
+      await answers(client, "search", 8);
+      await answers(client, "pay", 6);
+      expect(await overridesOf(http)).toMatchObject([
+        { kind: "hold", by: "ann (annotation)", target: { application: "hotel", service: "search" } },
+      ]);
     },
   },
   {
