@@ -52,7 +52,12 @@ const inFiles = globSync(
 const jsonSchema = (schema: object): z.ZodType =>
   z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]);
 const application = jsonSchema(applicationSchema());
-const values = jsonSchema(JSON.parse(read("charts/tradewind/values.schema.json")) as object);
+/** Without conditions between values, which Helm itself holds values to: zod knows none. */
+const values = jsonSchema(
+  JSON.parse(read("charts/tradewind/values.schema.json"), (key, value: unknown) =>
+    ["if", "then", "else"].includes(key) ? undefined : value,
+  ) as object,
+);
 
 /** Fields of an Application, or of the file beside it, of which an example may show a part. */
 const fields = ApplicationFields.extend({ sources: SourcesConfig, store: StoreOptions }).partial();
