@@ -55,11 +55,17 @@ function predictedTails({ index, services }: FittedHistory, endMs: number): Floa
   });
 }
 
-function predict(fitted: FittedHistory, route: RouteModel, sets: readonly WindowSet[]): PredictedInterval[] {
+/** @param shift added to ln predicted */
+function predict(
+  fitted: FittedHistory,
+  route: RouteModel,
+  sets: readonly WindowSet[],
+  shift = 0,
+): PredictedInterval[] {
   return sets.flatMap((set) => {
     const latency = flowOf(set, route.route)?.latency;
     if (latency === undefined || !(latency.p95Seconds > 0)) return [];
-    const predictedSeconds = routeSeconds(route, predictedTails(fitted, set.endMs));
+    const predictedSeconds = Math.exp(shift) * routeSeconds(route, predictedTails(fitted, set.endMs));
     return [{ endMs: set.endMs, predictedSeconds, measuredSeconds: latency.p95Seconds }];
   });
 }
@@ -89,10 +95,7 @@ export function validate(
     const logErrors = calibration.map((each) => Math.log(each.measuredSeconds / each.predictedSeconds));
     const shift = logErrors.length === 0 ? 0 : median(logErrors);
     const [low, high] = [0.05, 0.95].map((ratio) => quantile(logErrors, ratio) - shift);
-    const series = predict(fitted, route, later).map((each) => ({
-      ...each,
-      predictedSeconds: Math.exp(shift) * each.predictedSeconds,
-    }));
+    const series = predict(fitted, route, later, shift);
     const calm = median(seen.map(({ measuredSeconds }) => measuredSeconds));
     const knee = series.filter(({ measuredSeconds }) => measuredSeconds >= KNEE * calm);
     const inside = series.filter(({ measuredSeconds, predictedSeconds }) => {

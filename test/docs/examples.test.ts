@@ -21,7 +21,7 @@ interface Example {
 function documentsIn(text: string, place: string): Example[] {
   return parseAllDocuments(text).flatMap((document) => {
     if (!("errors" in document)) return [];
-    expect(document.errors, place).toEqual([]);
+    expect({ place, errors: document.errors }).toEqual({ place, errors: [] });
     const value = document.toJS() as unknown;
     return value === null ? [] : [{ place, value }];
   });
@@ -75,6 +75,7 @@ const ofAnotherProgram = new Set([
   "processors",
   "receivers",
   "ignoreDifferences",
+  "data",
   "opentelemetry-collector",
 ]);
 
@@ -91,8 +92,8 @@ function schemaFor(value: unknown): z.ZodType | "unknown" | undefined {
     return isOf(fields, spec) ? z.strictObject({ spec: fields }) : undefined;
   if (isOf(fields, value)) return fields;
   if (isOf(SourcesConfig, value)) return SourcesConfig;
-  if (isOf(PrometheusOptions, value)) return source;
-  return keysOf(value).every((key) => CHART_VALUES.has(key)) ? values : "unknown";
+  if (keysOf(value).every((key) => CHART_VALUES.has(key))) return values;
+  return isOf(PrometheusOptions, value) ? source : "unknown";
 }
 const CHART_VALUES = new Set(keysOf(parseValues()));
 

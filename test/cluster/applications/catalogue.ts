@@ -116,8 +116,10 @@ const PYTHON_TELEMETRY = [
 const python = (name: string, version: string, pip: readonly string[]): PackagedProgram => ({
   name,
   version,
-  debian: ["python3"],
+  debian: ["python3", "tzdata"],
   pip: [...pip, ...PYTHON_TELEMETRY],
+  // Scripts name the Python of the machine that installed them.
+  finish: ["sed -i '1s|.*|#!/usr/bin/python3|' /opt/python/bin/*"],
   entrypoint: ["/usr/bin/env", "PYTHONPATH=/opt/python", "/opt/python/bin/opentelemetry-instrument"],
 });
 const PYTHON_ENV = {

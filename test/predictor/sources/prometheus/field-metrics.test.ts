@@ -578,7 +578,7 @@ describe("request metrics of libraries that are not on the list", () => {
     ],
   ])("such as %s, in units of %d s, are found by their pod's labels", async (name, unit, labels) => {
     fake.series = [
-      ...histogram({ name, unit }, labels as Record<string, string>, [4, 0.2]),
+      ...histogram({ name, unit }, labels, [4, 0.2]),
       ...histogram({ name: "http_client_requests_seconds", unit: 1 }, pod, [9, 0.1]),
       ...histogram({ name: "apiserver_request_duration_seconds", unit: 1 }, pod, [9, 0.1]),
     ];
