@@ -8,6 +8,8 @@ export interface Component {
   readonly args: readonly string[];
   /** Without one it takes its work from a queue. */
   readonly port?: number;
+  /** Ports of its Service beside that one. */
+  readonly furtherPorts?: readonly number[];
   /** Path that says whether a pod is ready; without one its open port does. */
   readonly readyPath?: string;
   /** Beside those of the application. */

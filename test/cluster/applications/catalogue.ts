@@ -1,6 +1,7 @@
 import type { Component, JudgedApplication, Request } from "./application.ts";
 import type { Image, PackagedProgram } from "./images.ts";
 
+const JSON_BODY = { "Content-Type": "application/json" };
 const OTLP = "http://tradewind-otlp.tradewind.svc";
 
 const PODINFO: Image = {
@@ -281,7 +282,11 @@ const openfga: JudgedApplication = {
 /** Documents that a group's members may read, through a folder. @returns a question whose answer takes three looks */
 async function fillOpenfga(origin: string): Promise<Request> {
   const post = async (path: string, body: object): Promise<Record<string, unknown>> => {
-    const response = await fetch(`${origin}${path}`, { method: "POST", body: JSON.stringify(body) });
+    const response = await fetch(`${origin}${path}`, {
+      method: "POST",
+      body: JSON.stringify(body),
+      headers: JSON_BODY,
+    });
     if (!response.ok) throw new Error(`OpenFGA answers ${response.status}: ${await response.text()}`);
     return (await response.json()) as Record<string, unknown>;
   };
@@ -324,7 +329,8 @@ async function fillOpenfga(origin: string): Promise<Request> {
   ];
   await post(`/stores/${String(id)}/write`, { writes: { tuple_keys: tuples } });
   const question = { tuple_key: { user: "user:anne", relation: "viewer", object: "document:roadmap" } };
-  return { method: "POST", path: `/stores/${String(id)}/check`, body: JSON.stringify(question) };
+  const path = `/stores/${String(id)}/check`;
+  return { method: "POST", path, body: JSON.stringify(question), headers: JSON_BODY };
 }
 
 const BROKER = "redis://redis:6379/0";
@@ -370,7 +376,7 @@ const flower: JudgedApplication = {
     method: "POST",
     path: "/api/task/apply/celery.accumulate",
     body: JSON.stringify({ args: [1, 2, 3] }),
-    headers: { "Content-Type": "application/json" },
+    headers: JSON_BODY,
   },
   timeoutSeconds: 5,
   objectiveSeconds: 0.3,
@@ -452,6 +458,7 @@ const httpbin: JudgedApplication = {
       args: ["--config=file:/config/collector.yaml"],
       files: { "collector.yaml": COLLECTOR_CONFIG },
       port: 4317,
+      furtherPorts: [4318, 8889],
       isFixed: true,
     },
     {

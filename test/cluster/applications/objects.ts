@@ -85,11 +85,12 @@ function probe({ port, readyPath }: Component): object {
   return { ...look, periodSeconds: 2, timeoutSeconds: 5 };
 }
 
-function service({ name: namespace }: JudgedApplication, { name, port }: Component): object[] {
-  const spec = { selector: { app: name }, ports: [{ port }] };
-  return port === undefined
-    ? []
-    : [{ apiVersion: "v1", kind: "Service", metadata: { name, namespace }, spec }];
+function service({ name: namespace }: JudgedApplication, component: Component): object[] {
+  const { furtherPorts = [], name, port: own } = component;
+  if (own === undefined) return [];
+  const ports = [own, ...furtherPorts].map((port) => ({ name: `port-${port}`, port }));
+  const spec = { selector: { app: name }, ports };
+  return [{ apiVersion: "v1", kind: "Service", metadata: { name, namespace }, spec }];
 }
 
 const configuration = ({ name: namespace }: JudgedApplication, { files, name }: Component): object[] =>
