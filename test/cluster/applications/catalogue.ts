@@ -46,14 +46,17 @@ const COLLECTOR: Image = {
         "exporter/prometheusexporter",
         "processor/tailsamplingprocessor",
       ].map((part) => `github.com/open-telemetry/opentelemetry-collector-contrib/${part}@v0.161.0`),
-      ...["exporter/otlpexporter", "otelcol", "processor/batchprocessor", "receiver/otlpreceiver"].map(
-        (part) => `go.opentelemetry.io/collector/${part}@v0.161.0`,
-      ),
-      "go.opentelemetry.io/collector/service@v0.161.0",
-      ...["component", "confmap", "confmap/provider/fileprovider", "connector", "exporter", "processor"].map(
+      ...[
+        "connector",
+        "exporter/otlpexporter",
+        "otelcol",
+        "processor/batchprocessor",
+        "receiver/otlpreceiver",
+        "service",
+      ].map((part) => `go.opentelemetry.io/collector/${part}@v0.161.0`),
+      ...["component", "confmap", "confmap/provider/fileprovider", "exporter", "processor", "receiver"].map(
         (part) => `go.opentelemetry.io/collector/${part}@v1.67.0`,
       ),
-      "go.opentelemetry.io/collector/receiver@v1.67.0",
     ],
     text: `package main
 
