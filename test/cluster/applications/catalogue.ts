@@ -141,6 +141,7 @@ const FLOWER = python("flower", "2.2.0", [
   "flower==2.2.0",
   "celery==5.7.0",
   "redis==8.1.0",
+  "async-timeout==5.0.1",
   ...["celery", "redis", "tornado"].map((part) => `opentelemetry-instrumentation-${part}==0.66b1`),
 ]);
 
