@@ -84,6 +84,7 @@ export async function detectMapping(
   const counts = new Map<string, number>();
   const others = new Set<string>();
   const rankedOf = async (candidates: readonly MappingCandidate[]) => {
+    if (candidates.length === 0) return [];
     const own = await seriesCounts(client, metricNames(candidates), scope, time, signal);
     for (const [name, count] of own) counts.set(name, count);
     const present = candidates.flatMap((candidate) => presentForm(candidate, own) ?? []);
