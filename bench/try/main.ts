@@ -56,6 +56,8 @@ interface Row {
   readonly replayed: boolean;
   /** The models are no worse than a constant. */
   readonly believed: boolean;
+  /** How far off predictions of the models and of the two baselines are, in the mean, as ratios. */
+  readonly off?: readonly [models: number, constant: number, persistence: number];
   readonly dryRun?: boolean;
 }
 
@@ -128,6 +130,7 @@ async function tried(
       problem: slow ?? problemOf(answer, entry, family, calledServices(sets)),
       replayed: answer.report !== undefined,
       believed: route !== undefined && route.all.meanRatio <= route.constant.meanRatio,
+      ...(route && { off: [route.all.meanRatio, route.constant.meanRatio, route.persistence.meanRatio] }),
       ...(kubeconfig !== undefined && { dryRun: await applies(output, kubeconfig) }),
     };
   } catch (error) {

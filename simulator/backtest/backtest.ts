@@ -152,7 +152,9 @@ const NO_SHIFT = [undefined] as const;
 const SHIFTS = [undefined, 0, 1] as const;
 
 const shifted = (routes: readonly RouteValidation[], place: 0 | 1 | undefined): RouteValidation[] =>
-  routes.map((route) => (place === undefined ? route : { ...route, shift: route.hourly[place] }));
+  routes.map((route) =>
+    place === undefined ? route : { ...route, shift: route.shift + route.hourly[place] },
+  );
 
 const windowSecondsOf = (sets: readonly WindowSet[]): number =>
   median(sets.map((set) => (set.endMs - set.startMs) / 1e3));

@@ -37,8 +37,8 @@ export interface RouteValidation {
   readonly logError: number;
   /** Quantiles 0.05 and 0.95 of the means of ln measured − ln predicted over an hour each, on the later part. */
   readonly hourly: readonly [number, number];
-  /** Added to ln predicted in a replay; absent: 0. */
-  readonly shift?: number;
+  /** Added to ln predicted: the median of ln measured − ln predicted on the end of the fitted part; in a replay, more. */
+  readonly shift: number;
   readonly series: readonly PredictedInterval[];
 }
 
@@ -55,11 +55,17 @@ function predictedTails({ index, services }: FittedHistory, endMs: number): Floa
   });
 }
 
-function predict(fitted: FittedHistory, route: RouteModel, sets: readonly WindowSet[]): PredictedInterval[] {
+/** @param shift added to ln predicted */
+function predict(
+  fitted: FittedHistory,
+  route: RouteModel,
+  sets: readonly WindowSet[],
+  shift = 0,
+): PredictedInterval[] {
   return sets.flatMap((set) => {
     const latency = flowOf(set, route.route)?.latency;
     if (latency === undefined || !(latency.p95Seconds > 0)) return [];
-    const predictedSeconds = routeSeconds(route, predictedTails(fitted, set.endMs));
+    const predictedSeconds = Math.exp(shift) * routeSeconds(route, predictedTails(fitted, set.endMs));
     return [{ endMs: set.endMs, predictedSeconds, measuredSeconds: latency.p95Seconds }];
   });
 }
@@ -87,8 +93,9 @@ export function validate(
     const seen = predict(fitted, route, fit);
     const calibration = seen.slice(Math.floor(seen.length * (1 - CALIBRATION_RATIO)));
     const logErrors = calibration.map((each) => Math.log(each.measuredSeconds / each.predictedSeconds));
-    const [low, high] = [0.05, 0.95].map((ratio) => quantile(logErrors, ratio));
-    const series = predict(fitted, route, later);
+    const shift = logErrors.length === 0 ? 0 : median(logErrors);
+    const [low, high] = [0.05, 0.95].map((ratio) => quantile(logErrors, ratio) - shift);
+    const series = predict(fitted, route, later, shift);
     const calm = median(seen.map(({ measuredSeconds }) => measuredSeconds));
     const knee = series.filter(({ measuredSeconds }) => measuredSeconds >= KNEE * calm);
     const inside = series.filter(({ measuredSeconds, predictedSeconds }) => {
@@ -106,6 +113,7 @@ export function validate(
       coverage: series.length === 0 ? Number.NaN : inside.length / series.length,
       logError: deviation(logErrors),
       hourly: hourlyErrors(series),
+      shift,
       series,
     };
   });

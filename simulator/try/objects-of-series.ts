@@ -38,13 +38,31 @@ export async function readState(
   scope: readonly Matcher[],
   nowMs: number,
 ): Promise<StateSeries[]> {
-  const matchers = [oneOf("__name__", METRICS), equal("namespace", namespace), ...scope];
-  const { series } = await client.query(`{${conditions(matchers)}}`, nowMs);
-  return series.flatMap(({ metric, value }) => {
-    const last = sampleValue(value);
-    return last === undefined ? [] : [{ labels: metric, value: last }];
-  });
+  const ask = async (label: string): Promise<StateSeries[]> => {
+    const matchers = [oneOf("__name__", METRICS), equal(label, namespace), ...scope];
+    const { series } = await client.query(`{${conditions(matchers)}}`, nowMs);
+    return series.flatMap(({ metric, value }) => {
+      const last = sampleValue(value);
+      return last === undefined ? [] : [{ labels: metric, value: last }];
+    });
+  };
+  const own = await ask("namespace");
+  return own.length > 0 ? own : (await ask(`${RENAMED}namespace`)).map(asExported);
 }
+
+/** What a scrape without `honorLabels` puts before labels that it has itself. */
+const RENAMED = "exported_";
+
+/** A series with the labels that its exporter gave it. */
+const asExported = ({ labels, value }: StateSeries): StateSeries => ({
+  labels: Object.fromEntries([
+    ...Object.entries(labels).filter(([label]) => !label.startsWith(RENAMED)),
+    ...Object.entries(labels).flatMap(([label, text]) =>
+      label.startsWith(RENAMED) ? [[label.slice(RENAMED.length), text]] : [],
+    ),
+  ]) as Readonly<Record<string, string>>,
+  value,
+});
 
 const NO_RATES = new Float64Array();
 

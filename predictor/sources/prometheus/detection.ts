@@ -5,7 +5,7 @@ import { parseBound } from "./classic-histogram.ts";
 import { placedService } from "./mapping.ts";
 import type { MappingCandidate, RedMapping } from "./mapping.ts";
 import { custom } from "./custom.ts";
-import { httpLibraries } from "./http-libraries.ts";
+import { httpLibraries, requestHistograms } from "./http-libraries.ts";
 import { hubble } from "./hubble.ts";
 import { envoy, nginx, traefik } from "./ingress.ts";
 import { istio } from "./istio.ts";
@@ -80,30 +80,41 @@ export async function detectMapping(
       lastMs: time.endMs,
     };
   }
-  const candidates = candidatesFor(options, wanted.namespace);
-  const counts = await seriesCounts(client, metricNames(candidates), scopeOf(options), time, signal);
-  const present = candidates.flatMap((candidate) => presentForm(candidate, counts) ?? []);
+  const scope = scopeOf(options);
+  const counts = new Map<string, number>();
   const others = new Set<string>();
-  const ranked = await Promise.all(
-    present.map(async (form) => {
-      const mapping = form.candidate.mapping({ isNative: form.isNative, unitSeconds: 1 });
-      const services = new Set<string>();
-      let lastMs = Number.NEGATIVE_INFINITY;
-      for (const found of await reader.labelSets(mapping.requests, time, signal)) {
-        const key = mapping.service(found.labels);
-        const own = key && placedService(key, wanted.namespace);
-        if (own !== undefined) {
-          services.add(own.service);
-          lastMs = Math.max(lastMs, found.lastMs);
-        } else if (key !== undefined) others.add(`${key.namespace ?? "?"}/${key.service}`);
-      }
-      return { form, lastMs, name: mapping.name, services };
-    }),
-  );
+  const rankedOf = async (candidates: readonly MappingCandidate[]) => {
+    if (candidates.length === 0) return [];
+    const own = await seriesCounts(client, metricNames(candidates), scope, time, signal);
+    for (const [name, count] of own) counts.set(name, count);
+    const present = candidates.flatMap((candidate) => presentForm(candidate, own) ?? []);
+    return Promise.all(present.map(async (form) => rankOf(form)));
+  };
+  const rankOf = async (form: PresentForm) => {
+    const mapping = form.candidate.mapping({ isNative: form.isNative, unitSeconds: 1 });
+    const services = new Set<string>();
+    let lastMs = Number.NEGATIVE_INFINITY;
+    for (const found of await reader.labelSets(mapping.requests, time, signal)) {
+      const key = mapping.service(found.labels);
+      const own = key && placedService(key, wanted.namespace);
+      if (own !== undefined) {
+        services.add(own.service);
+        lastMs = Math.max(lastMs, found.lastMs);
+      } else if (key !== undefined) others.add(`${key.namespace ?? "?"}/${key.service}`);
+    }
+    return { form, lastMs, name: mapping.name, services };
+  };
+  let ranked = await rankedOf(candidatesFor(options, wanted.namespace));
+  const isUnknown = ranked.every(({ services }) => services.size === 0);
+  if (isUnknown && (options.metrics === "auto" || options.metrics === "http")) {
+    const names = await histogramNames(client, scope, time, signal);
+    const further = httpLibraries(options.namespaces, wanted.namespace, names);
+    ranked = [...ranked, ...(await rankedOf(further))];
+  }
   const hasEntry = ({ services }: { services: ReadonlySet<string> }): number =>
     Number(wanted.entries.some((entry) => services.has(entry)));
   const [best] = ranked.toSorted((a, b) => hasEntry(b) - hasEntry(a) || b.services.size - a.services.size);
-  if (best === undefined) throw noMetrics(options, [...counts.keys()]);
+  if (best === undefined) throw noMetrics(options, counts);
   if (best.services.size === 0)
     throw noneOfYours(
       options,
@@ -114,9 +125,7 @@ export async function detectMapping(
   const { candidate, isNative, requestSeries, seriesCount } = best.form;
   const unitSeconds =
     candidate.unitSeconds ??
-    (isNative
-      ? MILLISECOND
-      : await unitByBounds(client, candidate.latencyMetric, scopeOf(options), time, signal));
+    (isNative ? MILLISECOND : await unitByBounds(client, candidate.latencyMetric, scope, time, signal));
   return {
     mapping: candidate.mapping({ isNative, unitSeconds }),
     seriesCount,
@@ -140,7 +149,9 @@ function presentForm(
 ): PresentForm | undefined {
   const { latencyMetric, requestsMetric } = candidate;
   const classic = counts.get(`${latencyMetric}_bucket`) ?? 0;
-  const latency = classic > 0 ? classic : (counts.get(latencyMetric) ?? 0);
+  // A summary has a count of its own beside its quantiles; a native histogram is one series.
+  const native = counts.has(`${latencyMetric}_count`) ? 0 : (counts.get(latencyMetric) ?? 0);
+  const latency = classic > 0 ? classic : native;
   const requestSeries = requestsMetric === undefined ? latency : (counts.get(requestsMetric) ?? 0);
   if (requestSeries === 0 || latency === 0) return undefined;
   return {
@@ -151,7 +162,27 @@ function presentForm(
   };
 }
 
-function noMetrics({ metrics, name }: PrometheusOptions, found: readonly string[]): TradewindError {
+/** Names of histograms that may be of requests, those of servers first. */
+async function histogramNames(
+  client: PrometheusClient,
+  scope: readonly Matcher[],
+  time: Interval,
+  signal?: AbortSignal,
+): Promise<string[]> {
+  const series = await client.queryWithin(requestHistograms(conditions(scope)), time, signal);
+  const names = series.flatMap(({ metric }) => metric["__name__"]?.replace(/_bucket$/, "") ?? []);
+  const rank = (name: string): number => Number(!name.includes("http")) + Number(!name.includes("server"));
+  return [...new Set(names)].sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1)).slice(0, MOST_HISTOGRAMS);
+}
+const MOST_HISTOGRAMS = 50;
+
+function noMetrics(
+  { metrics, name }: PrometheusOptions,
+  counts: ReadonlyMap<string, number>,
+): TradewindError {
+  const found = [...counts.keys()];
+  const summary = found.find((each) => each.endsWith("_count") && !counts.has(`${each.slice(0, -6)}_bucket`));
+  if (summary !== undefined) return withoutBuckets(name, summary.slice(0, -6));
   const wanted =
     metrics === "auto"
       ? "Istio, Linkerd, Hubble, OpenTelemetry span metrics, HTTP servers or ingress controllers"
@@ -160,6 +191,17 @@ function noMetrics({ metrics, name }: PrometheusOptions, found: readonly string[
     "no-series",
     `${name}: the server answers but holds no request metrics of ${wanted}` +
       (found.length === 0 ? "" : ` that belong together (it has only ${found.slice(0, 5).join(", ")})`),
+  );
+}
+
+function withoutBuckets(name: string, metric: string): TradewindError {
+  const spring =
+    metric === "http_server_requests_seconds"
+      ? ": in Spring set management.metrics.distribution.percentiles-histogram.http.server.requests=true"
+      : "";
+  return new TradewindError(
+    "no-series",
+    `${name}: ${metric} has a count and a sum but no buckets, so no percentile can be had of it; have the library make a histogram${spring}`,
   );
 }
 
@@ -213,6 +255,7 @@ function metricNames(candidates: readonly MappingCandidate[]): string[] {
     ...(requestsMetric === undefined ? [] : [requestsMetric]),
     latencyMetric,
     `${latencyMetric}_bucket`,
+    `${latencyMetric}_count`,
   ]);
   return [...new Set(names)];
 }

@@ -53,28 +53,40 @@ export const nginx: IngressFamily = () => [
   }),
 ];
 
-/** `shop-frontend-80@kubernetes`, `shop-frontend-http@kubernetescrd`: namespace, Service and port of one of ours. */
+/**
+ * `shop-frontend-80@kubernetes`, `shop-frontend-http@kubernetescrd`, `shop-frontend-http-80@kubernetesgateway`: namespace, Service
+ * and port of one of ours.
+ */
 function traefikService(name: string, own: string): ServiceKey | undefined {
-  const [plain = ""] = name.split("@", 1);
+  const [whole = "", provider] = name.split("@", 2);
+  const plain = provider === "kubernetesgateway" ? whole.replace(/-(?:http|https|h2c)-/, "-") : whole;
   const end = plain.lastIndexOf("-");
   if (!plain.startsWith(`${own}-`) || end <= own.length) return undefined;
   return knownService(plain.slice(own.length + 1, end), own);
 }
 
-export const traefik: IngressFamily = (_, own) => [
-  candidate({
-    name: "traefik",
-    requests: "traefik_service_requests_total",
-    latency: "traefik_service_request_duration_seconds",
-    unitSeconds: 1,
-    by: ["exported_service", "service"],
-    status: "code",
-    service: ({ exported_service, service = "" }) => traefikService(exported_service ?? service, own),
-  }),
-];
+/** Metrics of services, or of the routers before them, by which Traefik is told to label. */
+export const traefik: IngressFamily = (_, own) =>
+  ["service", "router"].map((part) =>
+    candidate({
+      name: "traefik",
+      requests: `traefik_${part}_requests_total`,
+      latency: `traefik_${part}_request_duration_seconds`,
+      unitSeconds: 1,
+      by: ["exported_service", "service"],
+      status: "code",
+      service: ({ exported_service, service = "" }) => traefikService(exported_service ?? service, own),
+    }),
+  );
 
-/** Contour's `shop/frontend/80/da39a3ee5e` or `shop_frontend_80`; Envoy Gateway's `httproute/shop/frontend/rule/0`, by the route's name. */
+/**
+ * Contour's `shop/frontend/80/da39a3ee5e` or `shop_frontend_80`; Envoy Gateway's `httproute/shop/frontend/rule/0`, by the route's
+ * name; Istio's `outbound|80||frontend.shop.svc.cluster.local`, and such a host alone.
+ */
 function envoyService(cluster: string): ServiceKey | undefined {
+  const host = cluster.slice(cluster.lastIndexOf("|") + 1);
+  const [name, space, svc] = host.split(":", 1)[0]?.split(".") ?? [];
+  if (svc === "svc" && !cluster.startsWith("inbound|")) return knownService(name, space);
   const parts = cluster.split(cluster.includes("/") ? "/" : "_");
   if (parts[0] === "httproute" || parts[0] === "grpcroute") parts.shift();
   const [namespace, service] = parts;

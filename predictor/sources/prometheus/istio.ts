@@ -9,11 +9,14 @@ import type { Matcher } from "./promql.ts";
  * response latency, `reporter="source"` beside the client gives the call graph. Ambient mesh reports `waypoint`.
  */
 export function istio(namespaces: readonly string[]): MappingCandidate[] {
-  return [
-    candidate("istio_request_duration_milliseconds", 0.001, namespaces),
-    candidate("istio_request_duration_seconds", 1, namespaces),
-  ];
+  return ["", RECORDED].flatMap((prefix) => [
+    candidate(prefix, "istio_request_duration_milliseconds", 0.001, namespaces),
+    candidate(prefix, "istio_request_duration_seconds", 1, namespaces),
+  ]);
 }
+
+/** What recording rules after Istio's documentation begin the names of counters with that were summed over pods. */
+const RECORDED = "workload:";
 
 const DESTINATION = ["destination_workload", "destination_workload_namespace"];
 const SOURCE = ["source_workload", "source_workload_namespace"];
@@ -23,7 +26,13 @@ const callee = (labels: Labels): ServiceKey | undefined =>
 const caller = (labels: Labels): ServiceKey | undefined =>
   knownService(labels["source_workload"], labels["source_workload_namespace"]);
 
-function candidate(latency: string, unitSeconds: number, namespaces: readonly string[]): MappingCandidate {
+function candidate(
+  prefix: string,
+  name: string,
+  unitSeconds: number,
+  namespaces: readonly string[],
+): MappingCandidate {
+  const latency = `${prefix}${name}`;
   const inside = (label: string): Matcher[] => (namespaces.length === 0 ? [] : [oneOf(label, namespaces)]);
   const served = {
     matchers: [oneOf("reporter", ["destination", "waypoint"]), ...inside("destination_workload_namespace")],
@@ -33,7 +42,7 @@ function candidate(latency: string, unitSeconds: number, namespaces: readonly st
     matchers: [equal("reporter", "source"), ...inside("source_workload_namespace")],
     by: [...SOURCE, ...DESTINATION],
   };
-  const metric = "istio_requests_total";
+  const metric = `${prefix}istio_requests_total`;
   const mapping = (form: HistogramForm): RedMapping => ({
     name: "istio",
     requests: {

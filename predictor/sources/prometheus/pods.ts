@@ -1,4 +1,5 @@
 import type { Labels } from "./api.ts";
+import { deploymentOfPod } from "./pod-labels.ts";
 import type { RateSeries } from "./rates.ts";
 
 /** Which workload a pod belongs to: `namespace/pod` to workload. */
@@ -26,6 +27,26 @@ export function podOwners(
   for (const { labels } of podInfo) {
     const owner = ownerOf(labels, deployments);
     if (owner !== undefined) owners.set(podKey(labels), owner);
+  }
+  return owners;
+}
+
+/**
+ * Deployments of pods by the names of these, for namespaces of which kube-state-metrics tells no pod.
+ * @param told namespaces of which it does
+ */
+export function ownersByName(
+  usage: readonly RateSeries[],
+  told: ReadonlySet<string | undefined>,
+): Map<string, PodOwner> {
+  const owners = new Map<string, PodOwner>();
+  for (const { labels } of usage) {
+    const { namespace, pod = "" } = labels;
+    const name = deploymentOfPod(pod);
+    // Between a DaemonSet's name and its pod's suffix stands no hash, which has digits.
+    if (namespace === undefined || name === undefined || told.has(namespace)) continue;
+    if (/\d/.test(pod.slice(name.length, pod.lastIndexOf("-"))))
+      owners.set(podKey(labels), { namespace, kind: "Deployment", name, node: undefined });
   }
   return owners;
 }

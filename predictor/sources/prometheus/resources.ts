@@ -6,7 +6,7 @@ import type { ResourceView, ServiceResources } from "../../window/resources.ts";
 import type { Grid } from "./grid.ts";
 import { nodeUse, readNodes } from "./node-use.ts";
 import type { NodeColumns } from "./node-use.ts";
-import { podKey, podOwners } from "./pods.ts";
+import { ownersByName, podKey, podOwners } from "./pods.ts";
 import type { PodOwner } from "./pods.ts";
 import { duration, equal, noneOf, once, oneOf, selector } from "./promql.ts";
 import type { Matcher } from "./promql.ts";
@@ -102,12 +102,17 @@ export async function readResources(
       }
     }),
   ]);
-  return { columns, nodes, owners: podOwners(podInfo, columns.get("replicaSets") ?? []), leftOut };
+  const told = new Set(podInfo.map(({ labels }) => labels["namespace"]));
+  const owners = new Map([
+    ...podOwners(podInfo, columns.get("replicaSets") ?? []),
+    ...ownersByName(columns.get("cpuUsage") ?? [], told),
+  ]);
+  return { columns, nodes, owners, leftOut };
 }
 
 /**
  * What is known of every service of one namespace in window `index`. Deployments and stateful sets are services by their
- * own name.
+ * own name. Without kube-state-metrics it is the containers that ran, and a pod that ran was wanted.
  */
 export function resourceView(reading: ResourceReading, index: number, namespace: string): ResourceView {
   const services = new Map<string, ServiceResources>();
@@ -131,7 +136,23 @@ export function resourceView(reading: ResourceReading, index: number, namespace:
       });
     }
   }
-  return { services };
+  return { services: services.size > 0 ? services : withoutState(containers, reading.owners, namespace) };
+}
+
+function withoutState(
+  containers: ReadonlyMap<string, ContainerWindow[]>,
+  owners: ReadonlyMap<string, PodOwner>,
+  namespace: string,
+): Map<string, ServiceResources> {
+  const services = new Map<string, ServiceResources>();
+  for (const owner of owners.values()) {
+    const own = containers.get(workloadKey(owner)) ?? [];
+    const name = ServiceName.safeParse(owner.name);
+    if (owner.namespace !== namespace || own.length === 0 || !name.success) continue;
+    const pods = new Set(own.map(({ podName }) => podName)).size;
+    services.set(name.data, { namespace, replicasWanted: pods, replicasReady: pods, containers: own });
+  }
+  return services;
 }
 
 const WORKLOAD_KINDS = [

@@ -1,8 +1,8 @@
 import type { Window } from "@tradewind/core/contract/window.ts";
 import { mean } from "@tradewind/core/values/statistics.ts";
 import type { OwnedCounter } from "./copies.ts";
+import { podOf } from "./pod-labels.ts";
 
-const POD_LABELS = ["pod", "k8s_pod_name", "pod_name", "kubernetes_pod_name"];
 /** Share of the other pods' CPU that a pod at work uses. */
 const WORKING_SHARE = 0.5;
 const MOST_PODS = 20_000;
@@ -16,7 +16,7 @@ export class ScrapedPods {
 
   note(counters: readonly OwnedCounter[]): void {
     for (const { labels, samples } of counters) {
-      const pod = POD_LABELS.map((label) => labels[label]).find((name) => name !== undefined);
+      const pod = podOf(labels);
       const timeMs = samples.timesMs.at(-1);
       if (pod === undefined || timeMs === undefined) continue;
       const knownMs = this.lastMs.get(pod);

@@ -2,6 +2,7 @@ import { HEALTH_PATHS } from "../../window/user-agent.ts";
 import type { Labels } from "./api.ts";
 import { failedStatus, knownService, latencyQuery, partQuery } from "./mapping.ts";
 import type { HistogramForm, MappingCandidate, RedMapping, ServiceKey } from "./mapping.ts";
+import { namespaceOfPod, POD_LABELS, workloadOfPod } from "./pod-labels.ts";
 import { noneOf, oneOf } from "./promql.ts";
 import type { Matcher } from "./promql.ts";
 
@@ -23,7 +24,7 @@ function spellings(name: string, unit: string): string[] {
 }
 
 const GRPC_HEALTH = "grpc.health.v1.Health";
-const SERVICE = ["service_name", "exported_job", "job", "k8s_namespace_name"];
+const SERVICE = ["service_name", "exported_job", "job", ...POD_LABELS];
 const STATUS = [
   "http_response_status_code",
   "http_status_code",
@@ -31,13 +32,20 @@ const STATUS = [
   "rpc_response_status_code",
 ];
 
-/** A resource's `service.name`; Prometheus has it as `job`, with `service.namespace` before a slash. */
+/** What sends on the metrics of others, by whose pod nobody is known. */
+const COLLECTOR = /collector|otel|opentelemetry|alloy|beyla|obi|ebpf|agent|gateway|prometheus/;
+
+/**
+ * A resource's `service.name`; Prometheus has it as `job`, with `service.namespace` before a slash. Where a process is scraped
+ * itself, as those of .NET are, `job` is the scrape's name, and its pod tells whose it is.
+ */
 const owner = (labels: Labels): ServiceKey | undefined => {
-  const job = labels["exported_job"] ?? labels["job"];
-  return knownService(
-    labels["service_name"] ?? job?.slice(job.lastIndexOf("/") + 1),
-    labels["k8s_namespace_name"],
-  );
+  const { exported_job: exported, job, service_name: name } = labels;
+  const told = exported ?? job;
+  const workload = workloadOfPod(labels);
+  if (name === undefined && exported === undefined && workload !== undefined && !COLLECTOR.test(workload))
+    return knownService(workload, namespaceOfPod(labels));
+  return knownService(name ?? told?.slice(told.lastIndexOf("/") + 1), labels["k8s_namespace_name"]);
 };
 
 /** Whom a client calls: a service by its name in the cluster; any other host is none of the application's. */

@@ -3,27 +3,28 @@ import { join } from "node:path";
 import { describeError } from "@tradewind/core/values/errors.ts";
 import { ApiClient } from "@tradewind/kubernetes/client/client.ts";
 import { connect } from "@tradewind/kubernetes/client/connect.ts";
-import { buildApplicationImages, buildProgramImage } from "../node/images/build.ts";
+import { buildApplicationImages } from "../node/images/build.ts";
 import { importImages } from "../node/node-process.ts";
 import { NODE, nodeCluster } from "../node/node.ts";
 import { nodeProblem } from "../node/requirements.ts";
 import { cacheFolder } from "../programs.ts";
-import { imageOf } from "./application.ts";
 import type { JudgedApplication } from "./application.ts";
+import { APPLICATIONS } from "./catalogue.ts";
 import { Comparison } from "./comparison.ts";
 import type { Stage } from "./comparison.ts";
 import { estimateSeconds } from "./estimate.ts";
 import type { Task } from "./estimate.ts";
+import { buildImageOf } from "./images.ts";
 import { readOptions } from "./options.ts";
 import type { Asked } from "./options.ts";
-import { buildGoProgram, HELM, programOf, VEGETA } from "./programs.ts";
+import { buildGoProgram, HELM, VEGETA } from "./programs.ts";
 import { entryOf, table } from "./report.ts";
 import type { Entry } from "./report.ts";
 
 export const APPLICATIONS_USAGE = `  applications   judge Tradewind against an HPA with programs that nobody here wrote, on a real node: needs root
-    --only NAME          podinfo or hotrod
+    --only NAME          ${APPLICATIONS.map(({ name }) => name).join(", ")}
     --contender NAME     hpa-60 or tradewind
-    --runs N             measured runs of each contender; otherwise 3 with podinfo, 1 with hotrod
+    --runs N             measured runs of each contender; otherwise 3 with podinfo, 1 with others
     --json               print one JSON object last
   It ends with 0, 1 when something failed, 2 for words that it does not know, 3 when something was skipped.
 `;
@@ -88,22 +89,18 @@ async function prepare(asked: Asked, steps: NodeSteps, wasUp: boolean): Promise<
   const vegeta = await buildGoProgram(VEGETA, complain);
   const helm = await buildGoProgram(HELM, complain);
   if (!wasUp) await steps.build();
-  const archives = wasUp ? await buildApplicationImages(complain) : [];
+  const archives = new Set(wasUp ? await buildApplicationImages(complain) : []);
   const available: JudgedApplication[] = [];
   for (const application of asked.applications) {
     try {
-      const program = await buildGoProgram(programOf(application), complain);
-      const image = { image: imageOf(application), user: "65534" };
-      archives.push(await buildProgramImage(program, image, complain));
+      for (const { image } of application.components) archives.add(await buildImageOf(image, complain));
       available.push(application);
     } catch (error) {
       skip(`${application.name} is`, describeError(error));
     }
   }
-  const { folder } = NODE.current() ?? {};
-  // A node that starts imports all archives.
-  if (folder === undefined) await steps.up();
-  else await importImages(folder, archives);
+  if (NODE.current() === undefined) await steps.up();
+  await importImages(NODE.current()?.folder ?? "", [...archives]);
   return { applications: available, helm, vegeta };
 }
 

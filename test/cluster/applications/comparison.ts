@@ -6,7 +6,7 @@ import { describeError } from "@tradewind/core/values/errors.ts";
 import type { ApiClient } from "@tradewind/kubernetes/client/client.ts";
 import { PATIENCE_MS } from "../node/node.ts";
 import type { UsableNode } from "../node/node.ts";
-import { BOUNDS } from "./application.ts";
+import { BOUNDS, scaledComponents } from "./application.ts";
 import type { Contender, JudgedApplication } from "./application.ts";
 import { BETWEEN_RUNS_SECONDS, WARM_UP_SECONDS } from "./estimate.ts";
 import type { Task } from "./estimate.ts";
@@ -87,7 +87,7 @@ export class Comparison {
     const acts = this.#contender === "tradewind";
     await writeFile(this.#scalingFile, JSON.stringify(acts ? scaledObjects : hpaObjects(this.#application)));
     const values = join(this.#folder, "values.json");
-    await writeFile(values, JSON.stringify(chartValues(spec, acts ? "act" : "observe")));
+    await writeFile(values, JSON.stringify(chartValues(this.#application, spec, acts ? "act" : "observe")));
     await this.#release.install(values);
     const available = ["wait", "--for=condition=Available", "deployments", "--all"];
     await kubectl(...available, `--namespace=${name}`, "--timeout=300s");
@@ -150,7 +150,8 @@ export class Comparison {
   /** Takes the contender away, brings every component back to its minimum, and lets it on again. */
   async #settle(): Promise<void> {
     const { api, node, signal } = this.#stage;
-    const { components, name } = this.#application;
+    const { name } = this.#application;
+    const components = scaledComponents(this.#application);
     const inPlace = `--namespace=${name}`;
     await node.kubectl("delete", "--filename", this.#scalingFile, "--wait=true");
     const left = async (): Promise<string> => node.kubectl("get", "hpa", inPlace, "--output=name");
@@ -167,7 +168,7 @@ export class Comparison {
 
   async #once(users: Users): Promise<Run> {
     const { api, signal } = this.#stage;
-    const { components, name, phases } = this.#application;
+    const { name, phases } = this.#application;
     const startMs = performance.now();
     const watch = watchPods(api, name);
     const endMs = startMs + 1_000 * secondsOf(phases);
@@ -180,7 +181,7 @@ export class Comparison {
         pods: podCounts(
           samples,
           startMs,
-          components.map((component) => component.name),
+          scaledComponents(this.#application).map((component) => component.name),
         ),
       };
     } finally {

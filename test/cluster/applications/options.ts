@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
-import { APPLICATIONS, CONTENDERS } from "./application.ts";
+import { CONTENDERS } from "./application.ts";
 import type { Contender, JudgedApplication } from "./application.ts";
+import { APPLICATIONS } from "./catalogue.ts";
 
 export interface Asked {
   readonly applications: readonly JudgedApplication[];

@@ -6,6 +6,9 @@ import type { PodSample } from "./pods.ts";
 
 const LOOK_MS = 1_000;
 
+/** On pods that nobody scales, which are not counted. */
+export const FIXED_LABEL = "tradewind.dev/fixed";
+
 const Pods = z.object({
   items: z.array(
     z.object({
@@ -15,9 +18,10 @@ const Pods = z.object({
   ),
 });
 
-/** Counts the pods of a namespace that are there and have not ended, by their label `app`. */
+/** Counts the pods of a namespace that are scaled and have not ended, by their label `app`. */
 export async function countPods(api: ApiClient, namespace: string): Promise<PodSample["pods"]> {
-  const { items } = Pods.parse(await api.call({ resource: RESOURCES.pods, namespace, verb: "list" }));
+  const query = { labelSelector: `!${FIXED_LABEL}` };
+  const { items } = Pods.parse(await api.call({ resource: RESOURCES.pods, namespace, verb: "list", query }));
   const pods: Record<string, number> = {};
   for (const { metadata, status } of items) {
     const app = metadata.labels["app"];

@@ -12,8 +12,8 @@ export interface GoProgram {
   readonly version: string;
   /** What `go install` takes, without the version. */
   readonly package: string;
-  /** In a module of its own, since `go install` refuses a package whose module has `replace` directives. */
-  readonly main?: { readonly module: string; readonly text: string };
+  /** In a module of its own, as `module@version`: `go install` refuses a package whose module has `replace` directives. */
+  readonly main?: { readonly requires: readonly string[]; readonly text: string };
 }
 
 /** Sends requests at an even rate, whether earlier ones were answered or not. */
@@ -23,31 +23,6 @@ export const VEGETA: GoProgram = {
   package: "github.com/tsenart/vegeta/v12",
 };
 export const HELM: GoProgram = { name: "helm", version: "v3.19.0", package: "helm.sh/helm/v3/cmd/helm" };
-
-/** Modules of the applications. */
-const MODULES = {
-  podinfo: { package: "github.com/stefanprodan/podinfo/cmd/podinfo" },
-  hotrod: {
-    package: "github.com/jaegertracing/jaeger/examples/hotrod",
-    main: {
-      module: "github.com/jaegertracing/jaeger",
-      text: `package main
-
-import "github.com/jaegertracing/jaeger/examples/hotrod/cmd"
-
-func main() { cmd.Execute() }
-`,
-    },
-  },
-} as const satisfies Record<string, Omit<GoProgram, "name" | "version">>;
-
-export const programOf = ({
-  name,
-  version,
-}: {
-  readonly name: keyof typeof MODULES;
-  readonly version: string;
-}): GoProgram => ({ name, version, ...MODULES[name] });
 
 /** Compiles a program unless that was done before. @returns its file @throws Error without Go, or with what Go said */
 export async function buildGoProgram(program: GoProgram, report: (line: string) => void): Promise<string> {
@@ -71,7 +46,7 @@ export async function buildGoProgram(program: GoProgram, report: (line: string) 
     } else {
       await writeFile(join(work, "main.go"), main.text);
       await run(go, ["mod", "init", name], { cwd: work, env });
-      await run(go, ["mod", "edit", `-require=${main.module}@${version}`], { cwd: work, env });
+      await run(go, ["mod", "edit", ...main.requires.map((each) => `-require=${each}`)], { cwd: work, env });
       await run(go, ["build", ...options, "-o", name, "."], { cwd: work, env });
     }
     await rm(folder, { recursive: true, force: true });

@@ -4,7 +4,7 @@ import { parse, parseAllDocuments } from "yaml";
 import { z } from "zod";
 import { run } from "../build/run.ts";
 import { ROOT } from "../node/images/buildah.ts";
-import { BOUNDS } from "./application.ts";
+import { BOUNDS, scaledComponents } from "./application.ts";
 import type { JudgedApplication } from "./application.ts";
 
 export const NAMESPACE = "tradewind";
@@ -24,12 +24,16 @@ export interface Written {
 
 /** Runs it. @param folder for its files, which must not exist */
 export async function init(
-  { entry, name, objectiveSeconds }: JudgedApplication,
+  application: JudgedApplication,
   kubeconfig: string,
   folder: string,
 ): Promise<Written> {
+  const { entry, name, objectiveSeconds } = application;
+  // No Service leads to whoever takes its work from a queue.
+  const workers = scaledComponents(application).filter(({ port }) => port === undefined);
   const what = [`--namespace=${name}`, `--entry=${entry}`, `--objective=${1_000 * objectiveSeconds}ms`];
   const command = ["init", ...what, `--kubeconfig=${kubeconfig}`, "--no-vpa", "--output", folder];
+  if (workers.length > 0) command.push(`--include=${workers.map((each) => each.name).join(",")}`);
   await run(process.execPath, [join(ROOT, "bin", "tradewind.mjs"), ...command], {});
   const read = async (file: string): Promise<string> => readFile(join(folder, file), "utf8");
   return bound(name, await read("application.yaml"), await read("scaled-objects.yaml"));
@@ -51,9 +55,13 @@ export function bound(name: string, application: string, scaledObjects: string):
 }
 
 /** Values of the chart for an application, with requests that suit a small node. */
-export const chartValues = (spec: Written["spec"], mode: "observe" | "act"): object => ({
+export const chartValues = (
+  { sources = {} }: Pick<JudgedApplication, "sources">,
+  spec: Written["spec"],
+  mode: "observe" | "act",
+): object => ({
   global: { image: { registry: "localhost" } },
-  application: { spec: { ...spec, mode } },
+  application: { spec: { ...spec, mode }, sources },
   scaler: { minReadySeconds: 5, resources: { requests: { cpu: "20m" } } },
   predictor: { resources: { requests: { cpu: "50m" } } },
 });

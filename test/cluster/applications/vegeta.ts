@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { run } from "../build/run.ts";
-import type { JudgedApplication } from "./application.ts";
+import type { JudgedApplication, Request } from "./application.ts";
 import { parseResults } from "./outcomes.ts";
 import type { Outcome } from "./outcomes.ts";
 import { place } from "./phases.ts";
@@ -14,21 +14,25 @@ import { place } from "./phases.ts";
 export class Users {
   readonly #vegeta: string;
   readonly #application: JudgedApplication;
+  readonly #request: Request;
   readonly #folder: string;
 
-  private constructor(vegeta: string, application: JudgedApplication, folder: string) {
+  private constructor(vegeta: string, application: JudgedApplication, request: Request, folder: string) {
     this.#vegeta = vegeta;
     this.#application = application;
+    this.#request = request;
     this.#folder = folder;
   }
 
   /** @param vegeta the program @param address of the entry, as `10.241.0.7:8080` */
   static async of(vegeta: string, application: JudgedApplication, address: string): Promise<Users> {
+    const origin = `http://${address}`;
+    const given = application.request;
+    const request = typeof given === "function" ? await given(origin) : given;
     const folder = await mkdtemp(join(tmpdir(), "tradewind-users-"));
-    const { body, method, path } = application.request;
-    await writeFile(join(folder, "targets"), `${method} http://${address}${path}\n`);
-    await writeFile(join(folder, "body"), body ?? "");
-    return new Users(vegeta, application, folder);
+    await writeFile(join(folder, "targets"), `${request.method} ${origin}${request.path}\n`);
+    await writeFile(join(folder, "body"), request.body ?? "");
+    return new Users(vegeta, application, request, folder);
   }
 
   async remove(): Promise<void> {
@@ -36,10 +40,11 @@ export class Users {
   }
 
   #attack(perSecond: number, seconds: number, output: string): string[] {
-    const { body } = this.#application.request;
+    const { body, headers = {} } = this.#request;
     return [
       "attack",
       `-targets=${join(this.#folder, "targets")}`,
+      ...Object.entries(headers).map(([name, value]) => `-header=${name}: ${value}`),
       ...(body === undefined ? [] : [`-body=${join(this.#folder, "body")}`]),
       `-rate=${perSecond}/s`,
       `-duration=${seconds}s`,

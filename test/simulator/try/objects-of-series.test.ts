@@ -1,7 +1,10 @@
-import { describe, expect, it } from "vitest";
-import { foundInState } from "@tradewind/simulator/try/objects-of-series.ts";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { PrometheusOptions } from "@tradewind/predictor/sources/prometheus/options.ts";
+import { PrometheusSource } from "@tradewind/predictor/sources/prometheus/prometheus-source.ts";
+import { foundInState, readState } from "@tradewind/simulator/try/objects-of-series.ts";
 import type { StateSeries } from "@tradewind/simulator/try/objects-of-series.ts";
 import { survey } from "@tradewind/kubernetes/init/survey.ts";
+import { FakePrometheus } from "../../predictor/sources/prometheus/fake-prometheus.ts";
 
 const of = (name: string, labels: Record<string, string>, value = 1): StateSeries => ({
   labels: { __name__: name, namespace: "shop", ...labels },
@@ -113,5 +116,35 @@ describe("objects of a namespace by kube-state-metrics alone", () => {
       ["cart", 1],
       ["web", 1],
     ]);
+  });
+});
+
+it("series of kube-state-metrics whose labels a scrape renamed are read by the labels that they had", async () => {
+  const fake = await FakePrometheus.start();
+  onTestFinished(async () => fake.server.stop());
+  const options = PrometheusOptions.parse({ url: fake.server.url });
+  const source = new PrometheusSource(options, { namespace: "shop", entries: () => [] });
+  onTestFinished(async () => source.close());
+  const atMs = 1_800_000_000_000;
+  const here = {
+    namespace: "monitoring",
+    pod: "kube-state-metrics-1-a",
+    container: "main",
+    service: "metrics",
+  };
+  fake.series = deployment("web", "example.com/web:1", 3).map(({ labels, value }) => ({
+    labels: {
+      ...here,
+      ...Object.fromEntries(
+        Object.entries(labels).map(([label, text]) => [label in here ? `exported_${label}` : label, text]),
+      ),
+    },
+    samples: [[atMs / 1_000, String(value)]],
+  }));
+  const found = foundInState(await readState(source.client, "shop", [], atMs), "shop", ["web"]);
+  expect(survey(found, choice).workloads[0]).toMatchObject({
+    service: "web",
+    workload: { replicasWanted: 3 },
+    container: { resources: { requests: { cpuCores: 0.25 } } },
   });
 });

@@ -1,6 +1,6 @@
 import { copyFile, mkdir, readdir, rename, rm } from "node:fs/promises";
 import { existsSync } from "node:fs";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { run } from "../../build/run.ts";
 import { cacheFolder } from "../../programs.ts";
 import { buildah, buildahEnvironment, buildImage, hasImage, ROOT } from "./buildah.ts";
@@ -21,7 +21,7 @@ export const PAUSE = "localhost/pause:1";
 
 const archivesFolder = (): string => join(cacheFolder(), "images", "archives");
 
-/** Archives of all images in the cache, which containerd imports. */
+/** Archives of the images that every node needs, which containerd imports. */
 export async function archives(): Promise<string[]> {
   const names = await readdir(archivesFolder());
   return names.filter((name) => name.endsWith(".tar")).map((name) => join(archivesFolder(), name));
@@ -44,18 +44,14 @@ export async function buildProgramImages(programs: (name: string) => string, rep
 /** An image of one static program, built once. @returns its archive */
 export async function buildProgramImage(
   program: string,
-  { image, user }: { readonly image: string; readonly user: string },
+  { file, image, user }: { readonly image: string; readonly user: string; readonly file?: string },
   report: Report,
 ): Promise<string> {
   const name = basename(program);
-  await once(image, report, async () =>
-    buildImage(
-      image,
-      ["FROM scratch", `COPY ${name} /`, `USER ${user}`, `ENTRYPOINT ["/${name}"]`],
-      async (folder) => copyFile(program, join(folder, name)),
-    ),
-  );
-  return archiveOf(image);
+  const lines = ["FROM scratch", `COPY ${name} /`, `USER ${user}`, `ENTRYPOINT ["/${name}"]`];
+  const build = async (): Promise<void> =>
+    buildImage(image, lines, async (folder) => copyFile(program, join(folder, name)));
+  return once(image, report, build, file);
 }
 
 /** Tradewind's, by `npm run images`, and that of the hotel application. Buildah knows what has changed since. @returns their archives */
@@ -98,20 +94,31 @@ async function buildNodeImage(report: Report): Promise<string> {
   return image;
 }
 
-async function once(image: string, report: Report, build: () => Promise<void>): Promise<void> {
-  if (existsSync(archiveOf(image))) return;
+/** Builds an image unless its archive is there. @returns that file */
+export async function once(
+  image: string,
+  report: Report,
+  build: () => Promise<void>,
+  file = archiveOf(image),
+): Promise<string> {
+  if (existsSync(file)) return file;
   report(`making ${image}`);
   await build();
-  await archive(image);
+  await archive(image, file);
+  return file;
 }
+
+/** Where an image that only some nodes import is kept. */
+export const ownArchiveOf = (image: string): string =>
+  join(archivesFolder(), "applications", basename(archiveOf(image)));
 
 const archiveOf = (image: string): string =>
   join(archivesFolder(), `${image.replace(/^.*\//, "").replace(/:.*/, "")}.tar`);
 
-async function archive(image: string): Promise<void> {
-  await mkdir(archivesFolder(), { recursive: true });
-  const made = `${archiveOf(image)}.new`;
+async function archive(image: string, file = archiveOf(image)): Promise<void> {
+  await mkdir(dirname(file), { recursive: true });
+  const made = `${file}.new`;
   await rm(made, { force: true });
   await buildah("push", "--disable-compression", image, `docker-archive:${made}:${image}`);
-  await rename(made, archiveOf(image));
+  await rename(made, file);
 }

@@ -23,21 +23,34 @@ export async function nodeTag(): Promise<string> {
   return tag;
 }
 
-/** A root filesystem with Node.js and npm: what an image of Node.js holds, from Debian's packages and npm's. */
-export async function writeNodeRoot(root: string, version: string): Promise<void> {
-  await unpackDebian(root, ...PACKAGES);
+/** A root filesystem with a shell and packages of Debian, with all that these depend on. */
+export async function writeDebianRoot(root: string, packages: readonly string[]): Promise<void> {
+  // Without a package that is installed already, so that what this machine has is no matter.
+  const empty = ["-o", "Dir::State::status=/dev/null", "-o", "APT::Install-Recommends=false"];
+  const plan = await run("apt-get", [...empty, "--simulate", "install", ...packages], {});
+  const names = [...plan.matchAll(/^Inst (\S{1,200}) /gm)].map(([, name = ""]) => name);
+  await writeRoot(root, [...new Set([...PACKAGES, ...names])]);
+}
+
+async function writeRoot(root: string, packages: readonly string[]): Promise<void> {
+  await unpackDebian(root, ...packages);
   await symlink("mawk", join(root, "usr/bin/awk"));
   for (const name of ["passwd", "group"]) {
     await copyFile(join(root, `usr/share/base-passwd/${name}.master`), join(root, "etc", name));
   }
   for (const name of ["root", "tmp", "proc", "sys", "dev"])
     await mkdir(join(root, name), { recursive: true });
-  // Those of this machine, so that npm in a build trusts what npm outside of it does.
-  await mkdir(dirname(join(root, AUTHORITIES)), { recursive: true });
-  await copyFile(AUTHORITIES, join(root, AUTHORITIES));
   for (const name of ["doc", "man", "locale", "info"]) {
     await rm(join(root, "usr/share", name), { recursive: true, force: true });
   }
+}
+
+/** A root filesystem with Node.js and npm: what an image of Node.js holds, from Debian's packages and npm's. */
+export async function writeNodeRoot(root: string, version: string): Promise<void> {
+  await writeRoot(root, PACKAGES);
+  // Those of this machine, so that npm in a build trusts what npm outside of it does.
+  await mkdir(dirname(join(root, AUTHORITIES)), { recursive: true });
+  await copyFile(AUTHORITIES, join(root, AUTHORITIES));
   const local = join(root, "usr/local");
   await mkdir(join(local, "bin"), { recursive: true });
   await mkdir(join(local, "etc"), { recursive: true });

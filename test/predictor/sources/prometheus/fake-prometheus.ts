@@ -55,6 +55,10 @@ export class FakePrometheus {
   }
 
   private wholeAnswer(query: string, atSeconds: number): object {
+    if (/\{__name__=~?""/.test(query)) {
+      const error = "vector selector must contain at least one non-empty matcher";
+      return { status: "error", errorType: "bad_data", error };
+    }
     const counted = /^count by \((.*?)\) \((.*)\)$/.exec(query);
     if (counted !== null) {
       const [, by = "", selected = ""] = counted;

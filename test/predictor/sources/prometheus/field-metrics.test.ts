@@ -377,6 +377,26 @@ describe("metrics of what lets requests in", () => {
       family([TRAEFIK, TRAEFIK_LATENCY], { service: "shop-front-http@kubernetescrd" }, codes("code")),
     ],
     [
+      "Traefik by a route of the Gateway API",
+      family([TRAEFIK, TRAEFIK_LATENCY], { service: "shop-front-http-80@kubernetesgateway" }, codes("code")),
+    ],
+    [
+      "Traefik that labels routers and no services",
+      family(
+        ["traefik_router_requests_total", { name: "traefik_router_request_duration_seconds", unit: 1 }],
+        { router: "shop-web@kubernetes", service: "shop-front-80@kubernetes" },
+        codes("code"),
+      ),
+    ],
+    [
+      "Envoy by Istio's name of a cluster",
+      family(
+        [ENVOY, ENVOY_LATENCY],
+        { envoy_cluster_name: "outbound|80||front.shop.svc.cluster.local" },
+        classes,
+      ),
+    ],
+    [
       "Envoy Gateway by the name of the HTTPRoute",
       family([ENVOY, ENVOY_LATENCY], { envoy_cluster_name: "httproute/shop/front/rule/0" }, classes),
     ],
@@ -532,6 +552,91 @@ it("health checks are left out of the conventions' histograms and of span metric
   fake.series = [...spans("GET /", [4, 0.2]), ...spans("GET /healthz", [2, 0.002])];
   source = open();
   await expectTraffic({ front: [4, 0.2] });
+});
+
+describe("request metrics of libraries that are not on the list", () => {
+  const pod = { namespace: "shop", pod: "front-7c9d8f6b5-x2x4v", job: "kubernetes-pods" };
+
+  it.each([
+    ["grpc_server_handling_seconds", 1, { ...pod, grpc_type: "unary", grpc_service: "shop.Front" }],
+    ["flask_http_request_duration_seconds", 1, { ...pod, method: "GET", status: "200" }],
+    ["django_http_requests_latency_seconds_by_view_method", 1, { ...pod, view: "index" }],
+    ["axum_http_requests_duration_seconds", 1, { ...pod, endpoint: "/" }],
+    ["gin_request_duration_seconds", 1, { ...pod, code: "200" }],
+    ["http_request_duration_ms", 0.001, { ...pod, code: "200" }],
+    ["app_request_latency", 0.001, pod],
+    ["http_server_request_duration_seconds", 1, { ...pod, http_route: "/" }],
+    [
+      "http_request_duration_seconds",
+      1,
+      { kubernetes_namespace: "shop", kubernetes_pod_name: "front-7c9d8f6b5-x2x4v", job: "kubernetes-pods" },
+    ],
+    [
+      "http_request_duration_seconds",
+      1,
+      { k8s_namespace_name: "shop", k8s_deployment_name: "front", job: "collector" },
+    ],
+  ])("such as %s, in units of %d s, are found by their pod's labels", async (name, unit, labels) => {
+    fake.series = [
+      ...histogram({ name, unit }, labels, [4, 0.2]),
+      ...histogram({ name: "http_client_requests_seconds", unit: 1 }, pod, [9, 0.1]),
+      ...histogram({ name: "apiserver_request_duration_seconds", unit: 1 }, pod, [9, 0.1]),
+    ];
+    await expectTraffic({ front: [4, 0.2] });
+  });
+
+  it("of another namespace are none of ours, although their job has no namespace", async () => {
+    const of = (namespace: string, name: string) =>
+      histogram(
+        { name: "http_server_request_duration_seconds", unit: 1 },
+        { namespace, pod: `${name}-7c9d8f6b5-x2x4v`, job: "kubernetes-pods" },
+        [4, 0.2],
+      );
+    fake.series = [...of("shop", "front"), ...of("payments", "billing")];
+    await expectTraffic({ front: [4, 0.2] });
+  });
+
+  it("are named by the service that a Collector tells of, not by the Collector's pod", async () => {
+    fake.series = histogram(
+      { name: "http_server_request_duration_seconds", unit: 1 },
+      { job: "retail/front", namespace: "monitoring", pod: "otel-collector-7c9d8f6b5-x2x4v" },
+      [4, 0.2],
+    );
+    await expectTraffic({ front: [4, 0.2] });
+  });
+
+  it("without buckets give no windows, and say what to set", async () => {
+    const labels = { ...pod, uri: "/", status: "200" };
+    fake.series = [
+      counter({ ...labels, __name__: "http_server_requests_seconds_count" }, 4),
+      counter({ ...labels, __name__: "http_server_requests_seconds_sum" }, 1),
+    ];
+    await expect(windows()).rejects.toMatchObject({
+      code: "no-series",
+      message: /http_server_requests_seconds has a count and a sum but no buckets.*percentiles-histogram/,
+    });
+  });
+
+  it("with quantiles alone are no native histograms", async () => {
+    const labels = { ...pod, handler: "/" };
+    fake.series = [
+      counter({ ...labels, __name__: "http_request_duration_seconds", quantile: "0.95" }, 0.001),
+      counter({ ...labels, __name__: "http_request_duration_seconds_count" }, 4),
+      counter({ ...labels, __name__: "http_request_duration_seconds_sum" }, 1),
+    ];
+    await expect(windows()).rejects.toMatchObject({
+      code: "no-series",
+      message: /no buckets, so no percentile/,
+    });
+  });
+});
+
+it("reads Istio's counters that recording rules have summed over pods", async () => {
+  fake.series = shop().map(({ labels, samples }) => ({
+    labels: { ...labels, __name__: `workload:${labels["__name__"]!}` },
+    samples,
+  }));
+  await expectTraffic();
 });
 
 describe("samples that come less often than windows", () => {
