@@ -12,7 +12,7 @@ import { named, REPORT_SEEDS, wholeNumber } from "../course/main.ts";
 import { parametersFor } from "../course/tuning.ts";
 import { teacherOf } from "../students/short-teacher.ts";
 import { answered, plantsOf, rowsOf, textsOf } from "./paper.ts";
-import type { DetailedRun, Entrant, Paper, Question } from "./paper.ts";
+import type { AnsweredQuestion, DetailedRun, Entrant, Paper, Question } from "./paper.ts";
 import { PAPERS } from "./papers.ts";
 
 const SEEDS = 2;
@@ -20,7 +20,7 @@ const QUICK_PAPERS = new Set(["infrallm"]);
 
 const OPTIONS = {
   papers: { type: "string" },
-  questions: { type: "boolean" },
+  questions: { type: "string" },
   seeds: { type: "string" },
   "first-seed": { type: "string" },
   teacher: { type: "string" },
@@ -82,16 +82,17 @@ const isDetailed = (run: { readonly details?: unknown }): run is DetailedRun => 
 const rounded = (_key: string, value: unknown): unknown =>
   typeof value === "number" ? Number(value.toPrecision(4)) : value;
 
-/** Puts what was found into the file, in place of what it has of the same papers. */
+/** Puts what was found into the file, in place of what it has of the same tables and questions. */
 function writeFound(path: string, found: readonly WrittenPaper[]): void {
   const before = existsSync(path)
     ? (JSON.parse(readFileSync(path, "utf8")) as { readonly papers: readonly WrittenPaper[] }).papers
     : [];
-  const names = [...new Set([...before, ...found].map(({ name }) => name))];
-  const papers = names.map((name) => ({
-    ...before.find((paper) => paper.name === name),
-    ...found.find((paper) => paper.name === name),
-  }));
+  const papers = PAPERS.map(({ name, questions = [] }) => {
+    const [old, now] = [before, found].map((list) => list.find((paper) => paper.name === name));
+    const answers = [...(now?.questions ?? []), ...(old?.questions ?? [])];
+    const latest = questions.flatMap(({ figure }) => answers.find((each) => each.figure === figure) ?? []);
+    return { ...old, ...now, name, ...(latest.length > 0 && { questions: latest }) };
+  });
   writeFileSync(path, `${JSON.stringify({ simulated: true, papers }, rounded, 1)}\n`);
 }
 
@@ -99,69 +100,77 @@ interface WrittenPaper {
   readonly name: string;
   readonly seeds?: readonly number[];
   readonly tables?: readonly object[];
-  readonly questions?: readonly object[];
+  readonly questions?: readonly AnsweredQuestion[];
+}
+
+interface Asked {
+  readonly seeds: readonly number[];
+  /** Of questions alone, `all` or some with commas between them; absent: the tables too. */
+  readonly figures: string | undefined;
+  readonly teacher: string | undefined;
+  readonly workers: string | undefined;
+}
+
+/** Makes the runs of one paper, each once, and says what its tables and questions find in them. */
+async function restated(paper: Paper, asked: Asked, options: BenchmarkOptions) {
+  const { figures, seeds, teacher, workers } = asked;
+  const tables = figures === undefined ? paper.tables : [];
+  const names = figures === "all" ? undefined : figures?.split(",");
+  const questions = (paper.questions ?? []).filter(({ figure }) => names?.includes(figure) !== false);
+  const entrants = tables.length > 0 ? await entrantsOf(paper, teacher, options) : [];
+  const tableJobs = tables.length > 0 ? jobsOf(paper, entrants, plantsOf(paper), seeds) : [];
+  const armJobs = ({ plants, seeds: count = seeds.length }: Question, arm: Entrant): Job[] =>
+    jobsOf(paper, [arm], plants, seeds.slice(0, count));
+  const questionJobs = questions.flatMap((each) => each.arms.flatMap((arm) => armJobs(each, arm)));
+  const jobs = new Map([...tableJobs, ...questionJobs].map((job) => [keyOf(job), job]));
+  const runs = await runJobs([...jobs.values()], {
+    progress: options.progress,
+    what: paper.name,
+    ...(workers !== undefined && { workers: wholeNumber(workers, 1) }),
+  });
+  const byKey = new Map(runs.filter(isDetailed).map((each) => [keyOf(each), each]));
+  const runsOf = (some: readonly Job[]): DetailedRun[] => some.flatMap((job) => byKey.get(keyOf(job)) ?? []);
+  return {
+    runs,
+    tables: tables.map((table) => ({ table, rows: rowsOf(paper, table, runsOf(tableJobs)) })),
+    answers: questions.map((question) =>
+      answered(question, (label) =>
+        runsOf(question.arms.filter((arm) => arm.label === label).flatMap((arm) => armJobs(question, arm))),
+      ),
+    ),
+  };
 }
 
 async function run(options: BenchmarkOptions): Promise<Record<string, unknown>> {
-  const { progress, quick, seed, values } = options;
+  const { quick, seed, values } = options;
   const text = (name: keyof typeof OPTIONS): string | undefined =>
     typeof values[name] === "string" ? values[name] : undefined;
   const usual = quick ? PAPERS.filter(({ name }) => QUICK_PAPERS.has(name)) : PAPERS;
-  const papers = named(PAPERS, text("papers"), usual);
   const first = wholeNumber(text("first-seed"), REPORT_SEEDS + 1_000 * (seed - 1));
-  const workers = text("workers");
   const write = text("write");
   const results = [];
   const written: WrittenPaper[] = [];
   let cpuSeconds = 0;
-  for (const paper of papers) {
-    const seedsOf = (usually: number): number[] => {
-      const count = wholeNumber(text("seeds"), quick ? 1 : usually);
-      return Array.from({ length: count }, (_, at) => first + at);
-    };
-    const seeds = seedsOf(paper.seeds ?? SEEDS);
-    const tables = values["questions"] === true ? [] : paper.tables;
-    const entrants = tables.length > 0 ? await entrantsOf(paper, text("teacher"), options) : [];
-    const tableJobs = tables.length > 0 ? jobsOf(paper, entrants, plantsOf(paper), seeds) : [];
-    const armJobs = (question: Question, arm: Entrant): Job[] =>
-      jobsOf(paper, [arm], question.plants, seeds.slice(0, question.seeds ?? seeds.length));
-    const { questions = [] } = paper;
-    const jobs = new Map(
-      [...tableJobs, ...questions.flatMap((each) => each.arms.flatMap((arm) => armJobs(each, arm)))].map(
-        (job) => [keyOf(job), job] as const,
-      ),
-    );
-    const runs = await runJobs([...jobs.values()], {
-      progress,
-      what: paper.name,
-      ...(workers !== undefined && { workers: wholeNumber(workers, 1) }),
-    });
+  for (const paper of named(PAPERS, text("papers"), usual)) {
+    const count = wholeNumber(text("seeds"), quick ? 1 : (paper.seeds ?? SEEDS));
+    const seeds = Array.from({ length: count }, (_, at) => first + at);
+    const asked = { seeds, figures: text("questions"), teacher: text("teacher"), workers: text("workers") };
+    const { answers, runs, tables } = await restated(paper, asked, options);
     cpuSeconds += runs.reduce((sum, each) => sum + each.cpuSeconds, 0);
-    const byKey = new Map(runs.filter(isDetailed).map((each) => [keyOf(each), each]));
-    const runsOf = (some: readonly Job[]): DetailedRun[] =>
-      some.flatMap((job) => byKey.get(keyOf(job)) ?? []);
-    const found = tables.map((table) => ({ table, rows: rowsOf(paper, table, runsOf(tableJobs)) }));
-    const answers = questions.map((question) =>
-      answered(question, (label) =>
-        runsOf(question.arms.filter((arm) => arm.label === label).flatMap((arm) => armJobs(question, arm))),
-      ),
-    );
+    const texts = tables.map(({ rows, table }) => ({
+      title: table.title,
+      rows: rows.map((row) => textsOf(table, row)),
+    }));
     written.push({
       name: paper.name,
-      ...(found.length > 0 && {
-        seeds,
-        tables: found.map(({ rows, table }) => ({
-          title: table.title,
-          rows: rows.map((row) => textsOf(table, row)),
-        })),
-      }),
+      ...(texts.length > 0 && { seeds, tables: texts }),
       ...(answers.length > 0 && { questions: answers }),
     });
     results.push({
       name: paper.name,
       seeds,
       actuators: paper.actuators,
-      tables: found.map(({ rows, table: { plants, title } }) => ({ title, plants, rows })),
+      tables: tables.map(({ rows, table: { plants, title } }) => ({ title, plants, rows })),
       questions: answers,
       runs,
     });

@@ -52,14 +52,14 @@ describe("a question of a paper", () => {
     expect(units(run("ours", 1, 1.5, 0.2))).toBeCloseTo(19, 12);
   });
 
-  it("compares runs of equal seeds: sums over their plants", () => {
-    const [own, others] = [
-      [run("ours", 1, 1), run("ours", 1, 3), run("ours", 2, 3)],
-      [run("firm", 1, 4), run("firm", 1, 4), run("firm", 2, 2)],
-    ];
-    // Half less with the first seed, half more with the second.
-    expect(excess(own, others, ({ result }) => result.cores).mean).toBe(0);
-    expect(excess(own.slice(0, 2), others, ({ result }) => result.cores).mean).toBe(-0.5);
+  it("compares runs of equal plants and seeds: geometric mean over plants", () => {
+    const onB = (each: DetailedRun): DetailedRun => ({ ...each, plant: "b" });
+    const own = [run("ours", 1, 1), onB(run("ours", 1, 4)), run("ours", 2, 2)];
+    const others = [run("firm", 2, 1), run("firm", 1, 4), onB(run("firm", 1, 4))];
+    const cores = ({ result }: DetailedRun): number => result.cores;
+    // A quarter on one plant and as much on the other: half. With the second seed twice as much.
+    expect(excess(own.slice(0, 2), others, cores).mean).toBeCloseTo(-0.5, 12);
+    expect(excess(own, others, cores).mean).toBeCloseTo(0.25, 12);
   });
 
   it("counts a miss as cured where it lasts for three windows at most, and all as cured where there is none", () => {

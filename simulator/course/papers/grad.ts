@@ -93,7 +93,7 @@ function plantOf(name: keyof typeof APPLICATIONS, setting: GradSetting): Obstacl
 export const GRAD_APPLICATIONS = Object.keys(APPLICATIONS) as readonly (keyof typeof APPLICATIONS)[];
 
 /** Grad (table I, Fig. 12 to 14), on the applications of DeathStarBench that the simulator has with it. */
-export const GRAD_SETTING_PLANTS: readonly ObstacleModel[] = GRAD_APPLICATIONS.flatMap((name) =>
+const GRAD_SETTING_PLANTS: readonly ObstacleModel[] = GRAD_APPLICATIONS.flatMap((name) =>
   GRAD_SETTINGS.map((setting) => plantOf(name, setting)),
 );
 

@@ -70,8 +70,8 @@ export const CAPACITY = capacityOf(
   1,
 );
 
-/** Loads inside and outside of the region, over its edge. */
-export const REGION_LOADS = [0.8, 0.95, 1.1] as const;
+/** Loads inside of the region, over its edge. */
+export const REGION_LOADS = [0.75, 0.95] as const;
 export const regionPlantName = (load: number): string => `queueflower-region-${Math.round(100 * load)}`;
 
 /** QueueFlower (section IV): what it says of the loads that its pods can carry. */
