@@ -61,6 +61,8 @@ const OURS: Entrant = { policy: "tradewind-auto", label: "ours" };
 const settings = GRAD_SETTINGS.map((setting) => gradPlantName("hotel-reservation", setting));
 const STEP_MULTIPLES = [0.5, 1, 4];
 const CPU_WEIGHT = 5;
+/** A smaller share is no difference. */
+const CLEAR = 0.02;
 const otherSteps = (stepMultiple: number, cpuPriceMultiple = 1): Entrant => ({
   policy: "tradewind-auto-other-steps",
   label: `step ${stepMultiple}, weight ${cpuPriceMultiple}`,
@@ -80,7 +82,7 @@ export const GRAD_QUESTIONS: readonly Question[] = [
     findings: {
       asPublished:
         "Trade among services saves, and the steepest service is a better choice than the culprit.",
-      otherwise: "The order of the three is not the paper's.",
+      otherwise: "Not both come out: that trade saves, and that the steepest service beats the culprit.",
     },
     answer: (of) => {
       const toOurs = excess(of("firm*"), of("ours"), units);
@@ -89,7 +91,7 @@ export const GRAD_QUESTIONS: readonly Question[] = [
       return {
         figures: { firmStarToOurs: toOurs, firmStarToFirm: toFirm, firmStarMissed: over },
         simulated: `units of Firm*: ${signed(toOurs)} to ours, ${signed(toFirm)} to Firm-like`,
-        isAsPublished: toOurs.mean > 0 && toFirm.mean < 0,
+        isAsPublished: toOurs.mean > CLEAR && toFirm.mean < -CLEAR,
       };
     },
   },
@@ -137,7 +139,7 @@ export const GRAD_QUESTIONS: readonly Question[] = [
     arms: [usualSteps, dearCpu],
     findings: {
       asPublished: "Dear CPU moves the share to memory, which follows use here and is not traded.",
-      otherwise: "The share of memory does not rise: memory follows use here and is not traded.",
+      otherwise: "The share of memory hardly rises: memory follows use here and is not traded.",
     },
     answer: (of) => {
       const usual = bySeed(of(usualSteps.label), memoryShare);
@@ -146,7 +148,7 @@ export const GRAD_QUESTIONS: readonly Question[] = [
       return {
         figures: { memoryShare: usual, memoryShareDearCpu: dear, missedDearCpu: missed },
         simulated: `memory is ${percent(usual, 1)} of the units, ${percent(dear, 1)} with dear CPU`,
-        isAsPublished: dear.mean > usual.mean,
+        isAsPublished: dear.mean > (1 + CLEAR) * usual.mean,
       };
     },
   },
@@ -158,7 +160,7 @@ export const GRAD_QUESTIONS: readonly Question[] = [
     arms: [OURS, { policy: "erms-like", label: "erms" }],
     findings: {
       asPublished: "Ours misses less than the paper's bound and than its rival.",
-      otherwise: "Ours misses more than the paper's bound or than its rival.",
+      otherwise: "Ours misses more than the paper's bound, or more than its rival.",
     },
     answer: (of) => {
       const [own, rival] = [bySeed(of("ours"), missedShare), bySeed(of("erms"), missedShare)];
