@@ -6,6 +6,7 @@ import type {
   RouteAccount,
   World,
 } from "@tradewind/simulator/world.ts";
+import { changesOf, rowLengths } from "./steadiness.ts";
 
 /** Quantiles of latencies that papers report. */
 export const QUANTILES = [0.5, 0.66, 0.75, 0.8, 0.9, 0.95, 0.99, 0.9999] as const;
@@ -33,6 +34,12 @@ export interface RunDetails {
   readonly overUtilisations: number;
   /** Requests a second that did not fail, by fifths of the time. */
   readonly servedPerSecond: readonly number[];
+  readonly windows: number;
+  /** Windows in a row in which a route of 20 requests or more missed its objective, by row. */
+  readonly missedWindows: readonly number[];
+  /** Changes of replicas or of the CPU of a container, and those taken back within three windows. */
+  readonly changes: number;
+  readonly takenBack: number;
 }
 
 const FIFTHS = 5;
@@ -76,6 +83,16 @@ function servedByFifth(minutes: readonly MinuteAccount[], fromMs: number, toMs: 
   });
 }
 
+/** Requests from which a window says whether a route misses its objective. */
+const LEAST_REQUESTS = 20;
+
+/** Since the account before, more of a route's requests were over its objective than its percentile allows. */
+function misses(route: RouteAccount, { routes }: Account): boolean {
+  const before = routes.find((each) => each.route === route.route);
+  const requests = route.requests - (before?.requests ?? 0);
+  return requests >= LEAST_REQUESTS && route.over - (before?.over ?? 0) > (1 - route.percentile) * requests;
+}
+
 /** Use from this share on counts as too much when it lasts for more than the time. */
 const OVER_UTILISED = 0.9;
 const OVER_UTILISED_MS = 300_000;
@@ -92,6 +109,10 @@ export class RunWatch {
   /** When a service went over, and whether that has been counted. */
   private readonly over = new Map<string, { readonly sinceMs: number; isCounted: boolean }>();
   private overUtilisations = 0;
+  private readonly missed: boolean[] = [];
+  /** Replicas and CPU of a container of each service, after each window. */
+  private readonly sizes = new Map<string, number[]>();
+  private before: Account | undefined;
   private result: RunDetails | undefined;
   private readonly internalRoutes: readonly string[];
 
@@ -102,6 +123,7 @@ export class RunWatch {
 
   /** @param isWarm false leaves the window out */
   window(world: World, isWarm: boolean): void {
+    if (isWarm) this.note(world);
     for (const service of world.services) {
       if (!isWarm || utilisationOf(world.pods(service)) < OVER_UTILISED) {
         this.over.delete(service);
@@ -115,8 +137,29 @@ export class RunWatch {
     }
   }
 
+  private note(world: World): void {
+    const account = world.account();
+    const { before } = this;
+    if (before !== undefined) this.missed.push(this.users(account).some((route) => misses(route, before)));
+    this.before = account;
+    for (const service of world.services) {
+      const newest = world.pods(service).at(-1);
+      const cores = newest?.cpuLimitCores ?? newest?.cpuRequestCores ?? 0;
+      for (const [what, size] of Object.entries({ replicas: world.replicas(service), cores })) {
+        const series = this.sizes.get(`${service} ${what}`) ?? [];
+        this.sizes.set(`${service} ${what}`, series);
+        series.push(size);
+      }
+    }
+  }
+
+  private users({ routes }: Account): readonly RouteAccount[] {
+    return routes.filter(({ route }) => !this.internalRoutes.includes(route));
+  }
+
   end(from: Account, to: Account): void {
-    const users = to.routes.filter(({ route }) => !this.internalRoutes.includes(route));
+    const users = this.users(to);
+    const changes = [...this.sizes.values()].map(changesOf);
     const parts = users.map((route) => ({
       route: route.route,
       part: partOf(
@@ -138,6 +181,10 @@ export class RunWatch {
         from.atMs,
         to.atMs,
       ),
+      windows: this.missed.length,
+      missedWindows: rowLengths(this.missed),
+      changes: changes.reduce((sum, each) => sum + each.changes, 0),
+      takenBack: changes.reduce((sum, each) => sum + each.takenBack, 0),
     };
   }
 

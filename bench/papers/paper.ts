@@ -35,6 +35,49 @@ export interface TableModel {
   readonly columns: readonly Column[];
 }
 
+/** What came out of a question. */
+export interface Answer {
+  readonly figures: Readonly<Record<string, Estimate>>;
+  /** The figures that count, in words. All of them are simulated. */
+  readonly simulated: string;
+  readonly isAsPublished: boolean;
+}
+
+/** What a paper answers with a figure or two, asked of the simulator. */
+export interface Question {
+  /** Figure or section of the paper. */
+  readonly figure: string;
+  readonly asks: string;
+  /** What the paper answers. */
+  readonly published: string;
+  readonly plants: readonly string[];
+  /** What is compared on each of the plants. Their labels differ. */
+  readonly arms: readonly Entrant[];
+  /** Default: as many as the tables of the paper. */
+  readonly seeds?: number;
+  /** What came out, in a sentence: where it is what the paper says, and where not. */
+  readonly findings: { readonly asPublished: string; readonly otherwise: string };
+  /** @param of runs of the arm with a label */
+  readonly answer: (of: (label: string) => readonly DetailedRun[]) => Answer;
+}
+
+/** A question with what came out, as it is reported. */
+export interface AnsweredQuestion extends Answer, Pick<Question, "figure" | "asks" | "published"> {
+  readonly seeds: number;
+  readonly finding: string;
+}
+
+/** @param of runs of the arm with a label */
+export function answered(
+  { answer, arms, asks, figure, findings, published }: Question,
+  of: (label: string) => readonly DetailedRun[],
+): AnsweredQuestion {
+  const found = answer(of);
+  const seeds = new Set(arms.flatMap(({ label }) => of(label).map(({ seed }) => seed))).size;
+  const finding = found.isAsPublished ? findings.asPublished : findings.otherwise;
+  return { figure, asks, published, seeds, ...found, finding };
+}
+
 /** Experiments of one paper that can be restated. */
 export interface Paper {
   readonly name: string;
@@ -43,6 +86,7 @@ export interface Paper {
   readonly seeds?: number;
   readonly entrants: readonly Entrant[];
   readonly tables: readonly TableModel[];
+  readonly questions?: readonly Question[];
 }
 
 export const plantsOf = ({ tables }: Paper): readonly string[] => [

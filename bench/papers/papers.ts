@@ -2,10 +2,11 @@ import { GRAD_APPLICATIONS, GRAD_SETTINGS, gradPlantName } from "@tradewind/simu
 import type { GradSetting } from "@tradewind/simulator/course/papers/grad.ts";
 import { DRPC_PLANT } from "@tradewind/simulator/course/papers/drpc.ts";
 import { INFRALLM_PLANT } from "@tradewind/simulator/course/papers/infrallm.ts";
-import { EQUAL_PODS, QUEUEFLOWER_PLANTS } from "@tradewind/simulator/course/papers/queueflower.ts";
+import { EQUAL_PODS, QUEUEFLOWER_FIGURE_PLANTS } from "@tradewind/simulator/course/papers/queueflower.ts";
 import { QUANTILES } from "../course/details.ts";
 import type { LatencyDetails } from "../course/details.ts";
-import type { Column, DetailedRun, Paper, TableModel } from "./paper.ts";
+import type { Column, Paper, TableModel } from "./paper.ts";
+import { GRAD_QUESTIONS, QUEUEFLOWER_QUESTIONS, units } from "./questions.ts";
 
 const requestsOver: Column = {
   title: "requests over, %",
@@ -13,13 +14,6 @@ const requestsOver: Column = {
   of: ({ result }) => result.requestsOver,
   scale: 100,
   digits: 2,
-};
-const minutesOver: Column = {
-  title: "minutes over, %",
-  key: "minutesOver",
-  of: ({ result }) => result.minutesOver,
-  scale: 100,
-  digits: 1,
 };
 const cores: Column = {
   title: "cores",
@@ -35,9 +29,6 @@ const meanLatency: Column = {
   scale: 1e3,
   digits: 1,
 };
-
-/** Grad's cluster has 50 MB for a tenth of a core: one unit each. */
-const units = ({ result }: DetailedRun): number => 10 * result.cores + 20 * result.gigabytes;
 
 function gradTable(application: string): TableModel {
   const ofSetting = (setting: GradSetting): Column => ({
@@ -64,14 +55,8 @@ const GRAD: Paper = {
     { policy: "firm-like", label: "firm-like" },
     { policy: "hpa-cpu", label: "hpa-cpu (not in the paper)" },
   ],
-  tables: [
-    ...GRAD_APPLICATIONS.map(gradTable),
-    ...GRAD_APPLICATIONS.map((application) => ({
-      title: `Fig. 14, ${application}: SLA violations, all six settings`,
-      plants: GRAD_SETTINGS.map((setting) => gradPlantName(application, setting)),
-      columns: [minutesOver, requestsOver],
-    })),
-  ],
+  tables: GRAD_APPLICATIONS.map(gradTable),
+  questions: GRAD_QUESTIONS,
 };
 
 const ROUTES = {
@@ -117,10 +102,12 @@ const QUEUEFLOWER: Paper = {
       label: "hpa-cpu at 60 % (HPA)",
       parameters: { targetPercent: 60, scaleDownSeconds: 300 },
     },
+    { policy: "hab-like", label: "hab-like (HAB)", parameters: { budgetMultiple: 1 } },
     { policy: "tradewind-queue", label: "tradewind-queue" },
     { policy: "tradewind-auto", label: "tradewind-auto" },
   ],
-  tables: QUEUEFLOWER_PLANTS.flatMap(({ name }, at): TableModel[] => {
+  questions: QUEUEFLOWER_QUESTIONS,
+  tables: QUEUEFLOWER_FIGURE_PLANTS.flatMap(({ name }, at): TableModel[] => {
     const load = at === 0 ? "stationary" : "non-stationary";
     const [first, second, third] = at === 0 ? [4, 5, 6] : [7, 8, 9];
     const table = (figure: number | undefined, what: string, columns: readonly Column[]): TableModel => ({

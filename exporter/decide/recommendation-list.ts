@@ -134,7 +134,12 @@ export function* servedNow(recommender: Recommender, monotonicMs: number): Gener
   for (const entry of recommender.book.entries()) yield served(entry, recommender, monotonicMs);
 }
 
-function served(entry: BookEntry, recommender: Recommender, monotonicMs: number): ServedRecommendation {
+/** One decision in force as it is now. */
+export function served(
+  entry: BookEntry,
+  recommender: Recommender,
+  monotonicMs: number,
+): ServedRecommendation {
   const { decidedMs, guard, override, recommendation, wished } = entry;
   const refusal = recommender.refusalOf(recommendation.namespace, recommendation.service);
   return {

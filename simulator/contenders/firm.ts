@@ -8,6 +8,8 @@ import type { ServiceFacts } from "./numbers.ts";
 const KEPT = 20;
 /** Windows without a miss between two steps down. */
 const CALM_WINDOWS = 6;
+/** Least share of its CPU that a service counts as having free. */
+const LEAST_FREE = 0.01;
 
 /** Pearson's correlation; 0 where one of them does not vary. */
 export function correlation(xs: readonly number[], ys: readonly number[]): number {
@@ -66,11 +68,26 @@ export function culprit(suspects: readonly Suspect[]): Suspect | undefined {
   return first;
 }
 
-export const FIRM: Contender = {
-  name: "firm-like",
-  about:
-    "FIRM's culprit on the critical path by correlation and congestion; steps of a fixed share in place of its trained agent, " +
-    "down one service at a time while p95 is low.",
+/**
+ * What one more core, spread over its containers, is estimated to take off a service's p95, seconds: T / (cores · (1 − ρ)), the
+ * slope of an M/M/1 queue.
+ */
+export function fallPerCore({
+  podCores,
+  replicas,
+  selfTime,
+  utilisation = 0,
+}: Pick<ServiceFacts, "podCores" | "replicas" | "selfTime" | "utilisation">): number {
+  const free = Math.max(LEAST_FREE, 1 - utilisation);
+  return (selfTime?.p95Seconds ?? 0) / (Math.max(1, replicas) * podCores * free);
+}
+
+/** Whose size is raised in a miss: the service that holds up the critical path, or the one whose latency falls most for a core. */
+type Raised = "culprit" | "steepest";
+
+const firm = (name: string, about: string, raised: Raised): Contender => ({
+  name,
+  about,
   defaults: { step: 0.3, calmShare: 0.6, missShare: 0.9 },
   grid: combinations({ step: [0.2, 0.5], calmShare: [0.5, 0.7], missShare: [0.85, 1] }),
   supports: () => true,
@@ -116,7 +133,12 @@ export const FIRM: Contender = {
             congestionIntensity: selfTime === undefined ? 1 : congestion(selfTime),
           };
         });
-        const found = facts.find(({ service }) => service === culprit(suspects)?.service);
+        const found =
+          raised === "culprit"
+            ? facts.find(({ service }) => service === culprit(suspects)?.service)
+            : facts
+                .filter(({ service }) => flow.services.includes(service))
+                .sort((a, b) => fallPerCore(b) - fallPerCore(a))[0];
         if (found !== undefined) move(found, 1 + step);
       } else if (calm >= CALM_WINDOWS) {
         const [idlest] = facts
@@ -131,4 +153,18 @@ export const FIRM: Contender = {
       return wanted;
     });
   },
-};
+});
+
+export const FIRM = firm(
+  "firm-like",
+  "FIRM's culprit on the critical path by correlation and congestion; steps of a fixed share in place of its trained agent, " +
+    "down one service at a time while p95 is low.",
+  "culprit",
+);
+
+/** Grad's rival without trade among services: FIRM's steps on the service of the highest gradient. */
+export const FIRM_STAR = firm(
+  "firm-star",
+  "Grad's Firm*: the steps of firm-like on the service whose latency falls most for one more core, by the slope of an M/M/1 queue.",
+  "steepest",
+);

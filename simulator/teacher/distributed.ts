@@ -4,7 +4,9 @@ import { Student } from "@tradewind/core/students/student.ts";
 import { SHIPPED_STUDENTS } from "@tradewind/predictor/learn/students/shipped-students.ts";
 import { CONTENDERS } from "../contenders/contenders.ts";
 import type { Contender, Parameters } from "../contenders/contender.ts";
-import { startOurs } from "../contenders/ours/ours.ts";
+import { FIRM_STAR } from "../contenders/firm.ts";
+import { HAB } from "../contenders/hab.ts";
+import { OTHER_STEPS, startOurs } from "../contenders/ours/ours.ts";
 import { agentContender } from "./episode.ts";
 import type { Checkpoint } from "./td3/checkpoint.ts";
 import { actionsOf } from "./td3/td3.ts";
@@ -61,4 +63,11 @@ export const TEACHER: Contender = {
 };
 
 /** All that tables of papers compare. */
-export const PAPER_CONTENDERS: readonly Contender[] = [...CONTENDERS, STUDENTS_ALONE, TEACHER];
+export const PAPER_CONTENDERS: readonly Contender[] = [
+  ...CONTENDERS,
+  FIRM_STAR,
+  HAB,
+  OTHER_STEPS,
+  STUDENTS_ALONE,
+  TEACHER,
+];

@@ -5,7 +5,7 @@ import { SLOTS_PER_LOOK } from "@tradewind/predictor/run/application/surge-watch
 import type { PolicyInputs } from "@tradewind/predictor/decide/inputs.ts";
 import { SLOTS_PER_WINDOW } from "@tradewind/predictor/window/surge.ts";
 import { within } from "../../control/control-path.ts";
-import { graceSeconds, numberTrigger, scaledObject } from "../contender.ts";
+import { graceSeconds, numberOf, numberTrigger, scaledObject } from "../contender.ts";
 import type { Brain, Contender, Setting } from "../contender.ts";
 import { ArrivalsSeen } from "./arrivals-seen.ts";
 import { measured } from "./measured.ts";
@@ -147,3 +147,28 @@ export const OURS: readonly Contender[] = [
     "Tradewind, policy auto, with all nodes taken to be equally fast: what measured speeds are worth.",
   ),
 ];
+
+/**
+ * Tradewind with other steps of CPU and another weight of CPU against memory, for Grad's questions about both. Reports keep the
+ * prices of the plant.
+ */
+export const OTHER_STEPS: Contender = {
+  name: "tradewind-auto-other-steps",
+  about: "Tradewind, policy auto, with steps and a price of CPU that are multiples of the usual ones.",
+  defaults: { stepMultiple: 1, cpuPriceMultiple: 1 },
+  grid: [],
+  supports: (actuators) => actuators !== "replicas",
+  start: (setting, parameters) => {
+    const { application } = setting.plant;
+    const { prices, services } = application;
+    const changed = {
+      ...application,
+      prices: { ...prices, cpuCoreHour: numberOf(parameters, "cpuPriceMultiple") * prices.cpuCoreHour },
+      services: services.map((spec) => {
+        const stepCores = numberOf(parameters, "stepMultiple") * spec.cpu.stepCores;
+        return { ...spec, cpu: { ...spec.cpu, stepCores } };
+      }),
+    };
+    return startOurs({ ...setting, plant: { ...setting.plant, application: changed } }, { choice: "auto" });
+  },
+};

@@ -1,7 +1,7 @@
 import type { AuditEvent } from "@tradewind/core/contract/audit.ts";
 import { serviceSpecs } from "@tradewind/core/contract/application.ts";
 import type { Application } from "@tradewind/core/contract/application.ts";
-import { recommendationList } from "@tradewind/exporter/decide/recommendation-list.ts";
+import { recommendationList, served } from "@tradewind/exporter/decide/recommendation-list.ts";
 import { mayBeServed } from "@tradewind/exporter/keep/served-table.ts";
 import type { ServedRow } from "@tradewind/exporter/keep/served-table.ts";
 import { limitsBy } from "@tradewind/exporter/decide/limits/limits.ts";
@@ -30,6 +30,7 @@ export class ScalerAtWork {
   private readonly clock = { nowMs: () => this.nowMs, monotonicMs: () => this.nowMs };
   private readonly recommender: Recommender;
   private readonly sizes = new SettledSizes();
+  private readonly namespace: string;
   private readonly specOf: ReturnType<typeof serviceSpecs>;
   private readonly targets = new Map<string, { cpuCores?: number; memoryBytes?: number }>();
   private rows = new Map<string, ServedRow>();
@@ -40,6 +41,7 @@ export class ScalerAtWork {
   constructor(application: Application, startedAtMs: number, onEvent?: (event: AuditEvent) => void) {
     const { clockTolerance, limits, restartGrace, staleAfter } = ExporterOptions.parse({});
     this.nowMs = startedAtMs;
+    this.namespace = application.namespace;
     this.specOf = serviceSpecs(application);
     const rules: RecommenderRules = {
       limitsOf: limitsBy(limits, () => application),
@@ -122,16 +124,16 @@ export class ScalerAtWork {
   /** What the service's VPA says, as its recommender `tradewind` writes it for an application in mode `act`. */
   advice(service: string, pods: readonly PodView[], nowMs: number): Advice | undefined {
     this.nowMs = nowMs;
-    const { recommendations } = recommendationList(this.recommender, { reachable: true }, this.clock);
-    const served = recommendations.find((each) => each.service === service);
-    if (served === undefined) return undefined;
+    const entry = this.recommender.book.get(this.namespace, service);
+    if (entry === undefined) return undefined;
+    const now = served(entry, this.recommender, nowMs);
     const running = pods.filter(({ phase }) => phase === "ready" || phase === "starting");
     const sizes = running.map(({ cpuRequestCores, memoryRequestBytes }) => ({
       cpuCores: cpuRequestCores,
       memoryBytes: memoryRequestBytes,
     }));
-    const settled = countedOn(this.sizes.settled(served, sizes, nowMs), served);
-    const act = doubtOf(served) === undefined;
+    const settled = countedOn(this.sizes.settled(now, sizes, nowMs), now);
+    const act = doubtOf(now) === undefined;
     const before = this.targets.get(service) ?? {};
     const { cpu, memory } = this.specOf(service);
     const most = { cpuCores: cpu.maxCores, memoryBytes: memory.maxBytes };

@@ -1,5 +1,6 @@
 import { hotelReservation } from "../../applications/hotel-reservation.ts";
 import type { ApplicationModel } from "../../model/application-model.ts";
+import { demandPerRequest } from "../../model/demand.ts";
 import { steady, wave } from "../../model/load.ts";
 import type { Load } from "../../model/plant-model.ts";
 import { obstacle } from "../obstacle.ts";
@@ -43,8 +44,47 @@ const plant = (name: string, about: string, load: Load): ObstacleModel =>
     family: "queueflower",
   });
 
+/**
+ * The greatest rate that some sharing of the pods carries, requests a second: each pod left over goes to the service that is full
+ * at the least rate.
+ * @param coreSeconds CPU of each service for an average request
+ * @param podCores CPU of each pod
+ */
+export function capacityOf(coreSeconds: readonly number[], pods: number, podCores: number): number {
+  const given = coreSeconds.map(() => 1);
+  const rateOf = (service: number): number =>
+    ((given[service] ?? 1) * podCores) / Math.max(Number.EPSILON, coreSeconds[service] ?? 0);
+  const tightest = (): number =>
+    [...given.keys()].reduce((least, service) => (rateOf(service) < rateOf(least) ? service : least), 0);
+  for (let left = pods - given.length; left > 0; left -= 1) {
+    const service = tightest();
+    given[service] = (given[service] ?? 1) + 1;
+  }
+  return rateOf(tightest());
+}
+
+/** The edge of the region of loads that 24 pods carry, for the shares of the paper, requests a second. */
+export const CAPACITY = capacityOf(
+  [...demandPerRequest(hotel()).values()].map(({ coreSeconds }) => coreSeconds),
+  EQUAL_PODS,
+  1,
+);
+
+/** Loads inside of the region, over its edge. */
+export const REGION_LOADS = [0.75, 0.95] as const;
+export const regionPlantName = (load: number): string => `queueflower-region-${Math.round(100 * load)}`;
+
+/** QueueFlower (section IV): what it says of the loads that its pods can carry. */
+const REGION_PLANTS = REGION_LOADS.map((load) =>
+  plant(
+    regionPlantName(load),
+    `Hotel reservation on 24 pods at ${Math.round(100 * load)} % of the load that these can carry.`,
+    steady(load * CAPACITY),
+  ),
+);
+
 /** QueueFlower (Fig. 4 to 9): hotel reservation on a fixed number of pods. */
-export const QUEUEFLOWER_PLANTS: readonly ObstacleModel[] = [
+export const QUEUEFLOWER_FIGURE_PLANTS: readonly ObstacleModel[] = [
   plant("queueflower-stationary", "Hotel reservation on 24 pods, 520 requests a second.", steady(520)),
   plant(
     "queueflower-wave",
@@ -52,3 +92,5 @@ export const QUEUEFLOWER_PLANTS: readonly ObstacleModel[] = [
     wave(150, 640, 600),
   ),
 ];
+
+export const QUEUEFLOWER_PLANTS: readonly ObstacleModel[] = [...QUEUEFLOWER_FIGURE_PLANTS, ...REGION_PLANTS];

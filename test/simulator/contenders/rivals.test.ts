@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { seededRng } from "@tradewind/core/values/rng.ts";
 import { inParallel, inSequence, latencyTargets } from "@tradewind/simulator/contenders/erms.ts";
-import { correlation, criticalPath, culprit } from "@tradewind/simulator/contenders/firm.ts";
+import { correlation, criticalPath, culprit, fallPerCore } from "@tradewind/simulator/contenders/firm.ts";
+import { balancedPods, meanRequests } from "@tradewind/simulator/contenders/hab.ts";
 import { HoltWinters } from "@tradewind/simulator/contenders/holt-winters.ts";
 import { sharePods, virtualQueues } from "@tradewind/simulator/contenders/queueflower.ts";
 
@@ -163,5 +164,53 @@ describe("FIRM's culprit", () => {
       { ...bursty, congestionIntensity: 8 },
     ]);
     expect(found?.service).toBe("bursty");
+  });
+});
+
+describe("Grad's Firm*", () => {
+  const selfTime = { count: 100, meanSeconds: 0.1, p50Seconds: 0.1, p95Seconds: 0.2, p99Seconds: 0.3 };
+
+  it("expects of one more core what an M/M/1 queue gains by it", () => {
+    // 0.2 s over two pods of one core, of which a half is free.
+    expect(fallPerCore({ podCores: 1, replicas: 2, selfTime, utilisation: 0.5 })).toBeCloseTo(0.2, 12);
+    expect(fallPerCore({ podCores: 0.5, replicas: 1, selfTime, utilisation: 0.8 })).toBeCloseTo(2, 12);
+  });
+
+  it("gains a finite amount at a full service, and nothing where no time was measured", () => {
+    expect(fallPerCore({ podCores: 1, replicas: 1, selfTime, utilisation: 1 })).toBeCloseTo(20, 9);
+    expect(fallPerCore({ podCores: 1, replicas: 1 })).toBe(0);
+  });
+});
+
+describe("HAB's balanced network", () => {
+  it("has the mean requests of M/M/1 and M/M/2 at half load, and of none that can carry it", () => {
+    expect(meanRequests({ perSecond: 5, workSeconds: 0.1 }, 1)).toBeCloseTo(1, 12);
+    // Erlang: 2ρ / (1 − ρ²) with ρ = 0.5.
+    expect(meanRequests({ perSecond: 10, workSeconds: 0.1 }, 2)).toBeCloseTo(4 / 3, 12);
+    expect(meanRequests({ perSecond: 10, workSeconds: 0.1 }, 1)).toBe(Infinity);
+  });
+
+  it("makes every service carry its load before it shortens a queue", () => {
+    const loads = new Map([
+      ["light", { perSecond: 9, workSeconds: 0.1 }],
+      ["heavy", { perSecond: 25, workSeconds: 0.1 }],
+    ]);
+    expect([...balancedPods(loads, 4)]).toEqual([
+      ["light", 1],
+      ["heavy", 3],
+    ]);
+    // The light one holds 9 requests on average, the heavy one 6: the next pod takes 7.9 off the first and 3 off the second.
+    expect([...balancedPods(loads, 5)]).toEqual([
+      ["light", 2],
+      ["heavy", 3],
+    ]);
+  });
+
+  it("gives every service a pod, even where the budget has fewer", () => {
+    const loads = new Map([
+      ["a", { perSecond: 0, workSeconds: 0.1 }],
+      ["b", { perSecond: 1, workSeconds: 0.1 }],
+    ]);
+    expect([...balancedPods(loads, 1).values()]).toEqual([1, 1]);
   });
 });

@@ -89,20 +89,22 @@ function heldUpServices(
 ): ReadonlyMap<string, HeldUp> {
   const { application, settings } = window;
   const metTailOf = new Map(memory.services.map(({ metTailSeconds, service }) => [service, metTailSeconds]));
-  const idle = window.observations.filter(
-    (each) => (each.utilisation ?? 1) < settings.targetUtilisation && !isUnsettled(each),
-  );
+  const { percentile } = application.objective;
+  const slower = window.observations.flatMap((each) => {
+    const { service, utilisation: cpuRatio = 1, window: own } = each;
+    const metSeconds = metTailOf.get(service);
+    if (metSeconds === undefined || !(cpuRatio < settings.targetUtilisation) || isUnsettled(each)) return [];
+    const seconds = ownTailSeconds(own?.ownLatency, percentile) ?? 0;
+    const selfTimeRatio = seconds / Math.max(metSeconds, LEAST_SECONDS);
+    return [{ service, addedSeconds: seconds - metSeconds, heldUp: { selfTimeRatio, cpuRatio } }];
+  });
   const heldUp = new Map<string, HeldUp>();
   for (const route of missed) {
     const overSeconds = route.tailSeconds - route.objective.tailSeconds;
     if (!route.telling || route.severity < settings.clearMissRatio || overSeconds <= 0) continue;
-    const passed = servicesOn([route], window);
-    for (const { service, utilisation: cpuRatio = 0, window: own } of idle) {
-      const metSeconds = metTailOf.get(service);
-      const seconds = ownTailSeconds(own?.ownLatency, application.objective.percentile) ?? 0;
-      if (metSeconds === undefined || !passed.has(service) || seconds - metSeconds < overSeconds) continue;
-      heldUp.set(service, { selfTimeRatio: seconds / Math.max(metSeconds, LEAST_SECONDS), cpuRatio });
-    }
+    const enough = slower.filter(({ addedSeconds }) => !(addedSeconds < overSeconds));
+    const passed = enough.length === 0 ? undefined : servicesOn([route], window);
+    for (const each of enough) if (passed?.has(each.service) === true) heldUp.set(each.service, each.heldUp);
   }
   return heldUp;
 }
