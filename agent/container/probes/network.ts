@@ -7,7 +7,8 @@ import { unsignedAt } from "../../parse/number.ts";
 import { AbsentSource } from "../../read/file-error.ts";
 import type { HeldFile, Reader } from "../../read/reader.ts";
 import { CHANNEL } from "../../sampling/signal.ts";
-import type { Probe, ProbeSchedule } from "./probe.ts";
+import type { SignalOptions } from "../../sampling/signal.ts";
+import type { Probe } from "./probe.ts";
 
 /** Traffic of a pod's own network namespace. */
 export interface PodTraffic {
@@ -15,7 +16,7 @@ export interface PodTraffic {
   network(receivedBytes: number, sentBytes: number, seconds: number): void;
 }
 
-const SCHEDULE: ProbeSchedule = {
+const SCHEDULE: SignalOptions = {
   kind: "counter",
   tolerance: 1.25e6,
   channels: CHANNEL.network,
