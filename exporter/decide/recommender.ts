@@ -193,22 +193,18 @@ export class Recommender {
     return this.#turns.take(async () => this.#takeNow(plan, scope));
   }
 
-  /** Applications besides these of which no decision is valid any more. */
-  lapsed(others: readonly Place[]): Place[] {
+  /** Applications that are not planned any more and have no valid decision left. */
+  lapsed(planned: readonly Place[]): Place[] {
     const nowMs = this.#clock.monotonicMs();
-    const knownKeys = new Set(others.map(keyOf));
-    const lapsed = new Map<string, Place>();
+    const servedKeys = new Set(planned.map(keyOf));
+    const places = new Map<string, Place>();
     for (const entry of this.book.entries()) {
       const { application: name, namespace } = entry.recommendation;
       const key = keyOf({ name, namespace });
-      if (knownKeys.has(key)) continue;
-      if (!this.isValid(entry, nowMs)) lapsed.set(key, { name, namespace });
-      else {
-        knownKeys.add(key);
-        lapsed.delete(key);
-      }
+      places.set(key, { name, namespace });
+      if (!servedKeys.has(key) && this.isValid(entry, nowMs)) servedKeys.add(key);
     }
-    return [...lapsed.values()];
+    return [...places].flatMap(([key, place]) => (servedKeys.has(key) ? [] : place));
   }
 
   /** Serves nothing of an application any more. */
@@ -287,8 +283,8 @@ export class Recommender {
     await this.#serve(rowsAfter(draft, this.book, this.#refusals));
     this.book.replace(draft.entries);
     this.#refusals.set(keyOf(scope), draft.refusals);
-    if (scope === EVERYTHING) return;
-    this.#refusals.delete(keyOf(EVERYTHING));
+    // Refusals of a plan of everything, made while there was one application only, are replaced by those of each.
+    if (scope !== EVERYTHING) this.#refusals.delete(keyOf(EVERYTHING));
   }
 
   /** Decisions that changed a size, and what came of earlier ones. */
