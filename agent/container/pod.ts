@@ -61,7 +61,7 @@ export class Pod implements PodTraffic, ProbeTarget, EnclosingPod {
     this.#limits = makeLimits(this);
   }
 
-  network(receivedBytes: number, sentBytes: number, seconds: number): void {
+  noteTraffic(receivedBytes: number, sentBytes: number, seconds: number): void {
     this.#put(RECEIVED, receivedBytes);
     this.#put(SENT, sentBytes);
     this.receivedBytesPerSecond = this.#received.next(receivedBytes, seconds) ?? this.receivedBytesPerSecond;

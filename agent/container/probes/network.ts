@@ -13,7 +13,7 @@ import type { Probe } from "./probe.ts";
 /** Traffic of a pod's own network namespace. */
 export interface PodTraffic {
   /** @param seconds monotonic time of the read */
-  network(receivedBytes: number, sentBytes: number, seconds: number): void;
+  noteTraffic(receivedBytes: number, sentBytes: number, seconds: number): void;
 }
 
 const SCHEDULE: SignalOptions = {
@@ -67,7 +67,7 @@ export class NetworkProbe implements Probe {
       received += receivedBytes;
       sent += sentBytes;
     }
-    traffic.network(received, sent, seconds);
+    traffic.noteTraffic(received, sent, seconds);
     return received + sent;
   }
 
