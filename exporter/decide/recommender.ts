@@ -227,8 +227,8 @@ export class Recommender {
     return this.#turns.take(async () => {
       const draft = nothingNew(EVERYTHING);
       await this.#inSlices(this.book.entries(), (entry) => {
-        const again = this.#again(entry);
-        if (again !== undefined) draft.entries.set(entryKey(again), again);
+        const redecided = this.#underOverride(entry);
+        if (redecided !== undefined) draft.entries.set(entryKey(redecided), redecided);
       });
       if (draft.entries.size === 0) return;
       await this.#saveChanges();
@@ -245,14 +245,14 @@ export class Recommender {
     });
   }
 
-  /** Undefined where nothing has changed. */
-  #again(entry: BookEntry): BookEntry | undefined {
-    const { decidedMs, json, override: before, recommendation } = entry;
-    const found = this.#rules.overrideOf?.(recommendation);
-    if (decidedMs === undefined || found?.override.id === before?.id) return undefined;
-    const endsAtMs = recommendation.decidedAtMs + Math.round((found?.endsMs ?? decidedMs) - decidedMs);
-    const order = found && asRead(found.override, recommendation, endsAtMs);
-    const record = decideAgain(JSON.parse(json) as DecisionRecord, order, this.#rules);
+  /** The decision made once more under the override that is in force now; undefined where that is the one it was made under. */
+  #underOverride(entry: BookEntry): BookEntry | undefined {
+    const { decidedMs, json, override: madeUnder, recommendation } = entry;
+    const inForce = this.#rules.overrideOf?.(recommendation);
+    if (decidedMs === undefined || inForce?.override.id === madeUnder?.id) return undefined;
+    const endsAtMs = recommendation.decidedAtMs + Math.round((inForce?.endsMs ?? decidedMs) - decidedMs);
+    const override = inForce && asRead(inForce.override, recommendation, endsAtMs);
+    const record = decideAgain(JSON.parse(json) as DecisionRecord, override, this.#rules);
     return record && bookEntry(record, decidedMs);
   }
 
