@@ -49,8 +49,7 @@ const LEAST_COST_SECONDS = 1e-9;
  * const guard = new GuardChannel({ kind: "counter", floor: 0.1 });
  *
  * // once a second: the guard
- * const excess = guard.observe(totalUsageSeconds, nowMs);
- * if (excess !== 0) sampler.wake(CHANNEL.cpu, nowMs, excess);
+ * if (guard.observe(totalUsageSeconds, nowMs)) sampler.wake(CHANNEL.cpu, nowMs);
  * // whenever sampler.nextDueMs() has come
  * for (let id = sampler.nextDue(nowMs); id !== NONE; id = sampler.nextDue(nowMs)) {
  *   sampler.observe(id, readUsageSeconds(id), nowMs, costSeconds); // or sampler.failed(id, nowMs)
@@ -192,17 +191,13 @@ export class Sampler {
     this.#queue.set(id, nowMs + row.intervalSeconds * 1e3);
   }
 
-  /**
-   * A guard saw movement: every signal of these channels is read as soon as its shortest interval allows.
-   * @param excess what {@link GuardChannel} returned, when the guard counts the same unit as the signals (their sum);
-   *   leave it out for a guard of another unit, such as pressure for usage
-   */
-  wake(channels: number, nowMs: number, excess = Number.NaN): void {
+  /** A guard saw movement: every signal of these channels is read as soon as its shortest interval allows. */
+  wake(channels: number, nowMs: number): void {
     if (!Number.isFinite(nowMs)) return;
     for (let id = 0; id < this.#table.rows; id += 1) {
       const row = this.#row.at(id);
       if (row.live === 0 || (row.channels & channels) === 0) continue;
-      this.#rouse(id, row, nowMs, excess);
+      this.#rouse(id, row, nowMs);
     }
   }
 
@@ -266,9 +261,8 @@ export class Sampler {
   #take(id: SignalId, row: Row, value: number, nowMs: number): number {
     const gapSeconds = (nowMs - row.lastMs) / 1e3;
     const rate = row.isGauge === 1 ? value : (value - row.lastValue) / gapSeconds;
-    const excess = row.wakeExcess;
     const mayHaveJumped = row.awake === 1 && row.settling === 0 && !Number.isNaN(row.rate);
-    const suspected = mayHaveJumped && underSuspicion(row, rate, gapSeconds, excess);
+    const suspected = mayHaveJumped && underSuspicion(row, rate, gapSeconds);
     const beforeRate = row.rate;
     const jumped = learn(row, rate, gapSeconds, this.#terms);
     if (suspected && !jumped) settleNext(row, beforeRate);
@@ -279,7 +273,6 @@ export class Sampler {
     row.lastMs = nowMs;
     row.lastValue = value;
     row.awake = 0;
-    row.wakeExcess = Number.NaN;
     row.samples += 1;
     row.wantedSeconds = wantedSeconds(row, this.#terms);
     row.intervalSeconds = this.#stretched(row, row.wantedSeconds, this.#stretch);
@@ -288,9 +281,8 @@ export class Sampler {
     return dueMs;
   }
 
-  #rouse(id: SignalId, row: Row, nowMs: number, excess: number): void {
+  #rouse(id: SignalId, row: Row, nowMs: number): void {
     row.awake = 1;
-    row.wakeExcess = excess;
     const earliestMs = Number.isNaN(row.lastMs) ? nowMs : row.lastMs + row.minSeconds * 1e3;
     this.#queue.set(id, Math.min(this.#queue.dueMs(id), Math.max(nowMs, earliestMs)));
   }

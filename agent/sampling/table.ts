@@ -28,9 +28,8 @@ const COLUMNS = [
   /** Interval before and after the cost budget. */
   "wantedSeconds",
   "intervalSeconds",
-  /** The next reading was asked for by a guard, which saw this much beyond expectation (NaN: unknown). */
+  /** The next reading was asked for by a guard. */
   "awake",
-  "wakeExcess",
   /** The held rate is the mean over a jump; the rate before. */
   "settling",
   "beforeRate",
