@@ -20,9 +20,8 @@ export interface FoundContainer {
   /** Its absolute directory in the tree where it was found. */
   readonly directory: string;
   readonly podUid: string;
-  /** The pod's and the root's own cgroups, which enclose it; undefined for a container in a flat directory. */
+  /** The pod's own cgroup, which encloses it; undefined for a container in a flat directory. */
   readonly podPath: string | undefined;
-  readonly rootPath: string | undefined;
   readonly runtime: string | undefined;
   readonly qosClass: QosClass | undefined;
   readonly countedIn: CountedIn;
@@ -90,7 +89,7 @@ export function discover(
         if (roots.has(root) || subdirectories(search, root) === undefined) continue;
         roots.add(root);
         pending.delete(root);
-        searchSlice(search, root, root, 0);
+        searchSlice(search, root, 0);
       }
     };
     searchRoots(isEverywhere ? kubeletRoots(search, [""], DEEPEST_ROOT) : pending);
@@ -142,19 +141,18 @@ function kubeletRoots(search: Search, from: readonly string[], deepest: number):
   return roots;
 }
 
-function searchSlice(search: Search, rootPath: string, path: string, depth: number): void {
+function searchSlice(search: Search, path: string, depth: number): void {
   search.directories.push(`${search.tree}${path}`);
   for (const name of subdirectories(search, path) ?? []) {
     const below = `${path}/${name}`;
     const cgroup = classify(name, false);
-    if (cgroup.kind === "pod") searchPod(search, rootPath, below, cgroup.uid);
+    if (cgroup.kind === "pod") searchPod(search, below, cgroup.uid);
     else if (cgroup.kind === "flat") addFlat(search, name, below);
-    else if (cgroup.kind === "slice" && depth < DEEPEST_SLICE)
-      searchSlice(search, rootPath, below, depth + 1);
+    else if (cgroup.kind === "slice" && depth < DEEPEST_SLICE) searchSlice(search, below, depth + 1);
   }
 }
 
-function searchPod(search: Search, rootPath: string, podPath: string, podUid: string): void {
+function searchPod(search: Search, podPath: string, podUid: string): void {
   search.directories.push(`${search.tree}${podPath}`);
   for (const name of subdirectories(search, podPath) ?? []) {
     const cgroup = classify(name, true);
@@ -166,7 +164,6 @@ function searchPod(search: Search, rootPath: string, podPath: string, podUid: st
       directory: `${search.tree}${path}`,
       podUid,
       podPath,
-      rootPath,
       runtime: cgroup.runtime,
       qosClass: qosOf(podPath),
       countedIn: "own",
@@ -184,7 +181,6 @@ function addFlat(search: Search, name: string, path: string): void {
     directory: `${search.tree}${path}`,
     podUid: cgroup.uid,
     podPath: undefined,
-    rootPath: undefined,
     runtime: cgroup.runtime,
     qosClass: qosOf(path),
     countedIn: "own",
@@ -263,7 +259,7 @@ export class ContainerSearch {
     const endMs = this.#clock.monotonicMs();
     this.#restUntilMs = endMs + (endMs - nowMs) * REST_PER_SEARCH;
     this.#dueMs = Math.max(nowMs + SEARCH_EVERYWHERE_MS, this.#restUntilMs);
-    const flat = discovery.containers.filter(({ rootPath }) => rootPath === undefined);
+    const flat = discovery.containers.filter(({ podPath }) => podPath === undefined);
     this.#flatFolders = [...new Set(flat.map(({ path }) => path.slice(0, path.lastIndexOf("/"))))];
     return discovery;
   }

@@ -42,7 +42,7 @@ export interface Collector {
 export interface CollectorDefinition {
   /** Value of the `collector` label. */
   readonly name: string;
-  readonly schedule: Omit<SignalOptions, "parent" | "pruning">;
+  readonly schedule: SignalOptions;
   readonly open: (source: Source) => Collector;
 }
 

@@ -83,7 +83,7 @@ export const cpu: CollectorDefinition = {
         signals.set("cpu.processesRunning", stat.processesRunning, time);
         const total = elapsed && CPU_MODES.reduce((sum, mode) => sum + elapsed[mode], 0);
         const busySeconds = busyOf(stat.cpu);
-        if (guard.observe(busySeconds, time.seconds * 1e3) !== 0) wake(CHANNEL.cpu);
+        if (guard.observe(busySeconds, time.seconds * 1e3)) wake(CHANNEL.cpu);
         // No tick passed since the last read: the values of that read still hold.
         if (total === 0) return busySeconds;
         const busyRatio = ratio(elapsed && busyOf(elapsed), total);

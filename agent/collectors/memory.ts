@@ -51,7 +51,7 @@ export const memory: CollectorDefinition = {
         signals.set("memory.availableBytes", info.availableBytes, time);
         const usedRatio = 1 - info.availableBytes / info.totalBytes;
         signals.set("memory.usedRatio", usedRatio, time);
-        if (guard.observe(usedRatio, time.seconds * 1e3) !== 0) wake(CHANNEL.memory);
+        if (guard.observe(usedRatio, time.seconds * 1e3)) wake(CHANNEL.memory);
         return info.availableBytes;
       },
       close: () => file.close(),

@@ -99,7 +99,7 @@ export const network: CollectorDefinition = {
         for (const each of counted) write(table, each, links.get(each.device)?.bytesPerSecond);
         publish(links, counted, time, signals);
         const bytes = counted.reduce((sum, each) => sum + each.receivedBytes + each.sentBytes, 0);
-        if (guard.observe(bytes, time.seconds * 1e3) !== 0) wake(CHANNEL.network);
+        if (guard.observe(bytes, time.seconds * 1e3)) wake(CHANNEL.network);
         return bytes;
       },
       close: () => {

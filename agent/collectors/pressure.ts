@@ -90,7 +90,7 @@ export const pressure: CollectorDefinition = {
           const some = SOME[resource];
           const full = FULL[resource];
           if (some !== undefined) signals.set(some, clamped(rate.some.next(someSeconds, time.seconds)), time);
-          if (rate.guard.observe(someSeconds, time.seconds * 1e3) !== 0) wake(WAKES[resource]);
+          if (rate.guard.observe(someSeconds, time.seconds * 1e3)) wake(WAKES[resource]);
           judged += someSeconds;
           if (full !== undefined) signals.set(full, clamped(rate.full.next(fullSeconds, time.seconds)), time);
         }

@@ -61,7 +61,7 @@ export class Pod implements PodTraffic, ProbeTarget, EnclosingPod {
     this.#limits = makeLimits(this);
   }
 
-  network(receivedBytes: number, sentBytes: number, seconds: number): void {
+  noteTraffic(receivedBytes: number, sentBytes: number, seconds: number): void {
     this.#put(RECEIVED, receivedBytes);
     this.#put(SENT, sentBytes);
     this.receivedBytesPerSecond = this.#received.next(receivedBytes, seconds) ?? this.receivedBytesPerSecond;
@@ -82,12 +82,14 @@ export class Pod implements PodTraffic, ProbeTarget, EnclosingPod {
   }
 
   throttling(time: SampleTime): ThrottlingCounts | undefined {
-    if (!(this.#value("cpuPeriods") > 0)) return undefined;
+    const wasRead = Number.isFinite(this.rates.cpuRead.atSeconds);
+    if (wasRead && !(this.#value("cpuPeriods") > 0)) return undefined;
     try {
       this.readCpu(time);
     } catch {
       return undefined;
     }
+    if (!(this.#value("cpuPeriods") > 0)) return undefined;
     return {
       periods: this.#value("cpuPeriods"),
       throttledPeriods: this.#value("cpuThrottledPeriods"),

@@ -19,11 +19,6 @@ const COLUMNS = [
     kind: "counter",
   },
   {
-    name: "tradewind_agent_container_probe_pruned_total",
-    help: "Samples saved because an enclosing cgroup proved that nothing moved.",
-    kind: "counter",
-  },
-  {
     name: "tradewind_agent_container_probe_cost_seconds_total",
     help: "Time spent on samples, as an upper bound of their CPU time.",
     kind: "counter",
@@ -38,14 +33,12 @@ const COLUMNS = [
 interface Totals {
   samples: number;
   misses: number;
-  pruned: number;
   costSeconds: number;
 }
 
 function add(totals: Totals, state: SignalState): void {
   totals.samples += state.samplesTotal;
   totals.misses += state.missesTotal;
-  totals.pruned += state.prunedTotal;
   totals.costSeconds += state.costSecondsTotal;
 }
 
@@ -55,7 +48,7 @@ export class ProbeMetrics {
   readonly #departed = new Map<ProbeName, Totals>();
 
   depart(name: ProbeName, state: SignalState | undefined): void {
-    const totals = this.#departed.get(name) ?? { samples: 0, misses: 0, pruned: 0, costSeconds: 0 };
+    const totals = this.#departed.get(name) ?? { samples: 0, misses: 0, costSeconds: 0 };
     if (state !== undefined) add(totals, state);
     this.#departed.set(name, totals);
   }
@@ -68,7 +61,6 @@ export class ProbeMetrics {
       const sum = sums.get(name) ?? {
         samples: 0,
         misses: 0,
-        pruned: 0,
         costSeconds: 0,
         probes: 0,
         intervalSeconds: 0,
@@ -78,14 +70,13 @@ export class ProbeMetrics {
       sum.probes += 1;
       sum.intervalSeconds += state.intervalSeconds;
     }
-    for (const [name, { samples, misses, pruned, costSeconds, probes, intervalSeconds }] of sums) {
+    for (const [name, { samples, misses, costSeconds, probes, intervalSeconds }] of sums) {
       this.table
         .row(name, { probe: name })
         .values.set([
           probes,
           samples,
           misses,
-          pruned,
           costSeconds,
           probes === 0 ? Number.NaN : intervalSeconds / probes,
         ]);

@@ -11,8 +11,6 @@ import type { Schedule } from "../read/schedule.ts";
 import { COLUMN, containerColumns } from "./columns.ts";
 import type { ContainerSeries } from "./columns.ts";
 import type { Container } from "./container.ts";
-import { Groups } from "./groups.ts";
-import type { Group } from "./groups.ts";
 import { namesOf, NO_NAMES } from "./names.ts";
 import type { NamedProcess, NameIndex } from "./names.ts";
 import { ProbeMetrics } from "./probe-metrics.ts";
@@ -23,6 +21,8 @@ import type { CgroupPlace, Probe, ProbeName } from "./probes/probe.ts";
 import { ProcessGone, ProcessProbe } from "./probes/process.ts";
 import { SandboxCpu } from "./probes/sandbox-cpu.ts";
 import type { Pod } from "./pod.ts";
+import { Pods } from "./pods.ts";
+import type { KeptPod } from "./pods.ts";
 import { ContainerRates } from "./rates.ts";
 import { SandboxedPods } from "./sandboxed-pods.ts";
 import type { JudgedContainer, JudgedPod } from "./sandboxed-pods.ts";
@@ -43,8 +43,8 @@ export interface RegistryOptions {
 interface RegisteredContainer {
   readonly container: Container;
   readonly readings: ProbeReading[];
-  /** Enclosing cgroups, the pod's and the root's. */
-  readonly groups: readonly Group[];
+  /** Undefined for a bare process, and in a flat directory. */
+  readonly pod: KeptPod | undefined;
 }
 
 const INFO = {
@@ -53,7 +53,7 @@ const INFO = {
   kind: "gauge",
 } as const;
 
-/** Keeps the groups of a container while it is taken out and put in again. */
+/** Keeps the pod of a container while it is taken out and put in again. */
 const PLACEHOLDER = "";
 /** Whether a cgroup without a name is a sandbox depends on its age. */
 const RESETTLE_SECONDS = 10;
@@ -67,7 +67,7 @@ export class ContainerRegistry implements ProbeFailures {
   readonly infoTable: Table;
   readonly metrics = new ProbeMetrics();
   readonly #options: RegistryOptions;
-  readonly #groups: Groups;
+  readonly #pods: Pods;
   readonly #kept = new Map<string, RegisteredContainer>();
   readonly #sandboxed = new SandboxedPods();
   /** Undefined after a container came or went. */
@@ -82,12 +82,12 @@ export class ContainerRegistry implements ProbeFailures {
     this.#options = options;
     this.table = new Table(containerColumns(options.series));
     this.infoTable = new Table([{ ...INFO, hidden: options.series === "none" }]);
-    this.#groups = new Groups(options);
+    this.#pods = new Pods(options);
   }
 
   /** Traffic by pod. */
   get podTable(): Table {
-    return this.#groups.table;
+    return this.#pods.table;
   }
 
   get size(): number {
@@ -182,12 +182,12 @@ export class ContainerRegistry implements ProbeFailures {
       const isSame = before?.found?.directory === each.directory && before.found.countedIn === each.countedIn;
       if (before !== undefined && isSame) continue;
       // A process that now has a cgroup, or a container that moved or is counted elsewhere, starts again.
-      const groups = kept?.groups ?? [];
       // Its pod stays meanwhile, with its last reads.
-      for (const { members } of groups) members.add(PLACEHOLDER);
+      const pod = kept?.pod;
+      pod?.members.add(PLACEHOLDER);
       this.remove(each.id);
       this.#addFound(each, before?.values);
-      for (const group of groups) this.#groups.leave(group, PLACEHOLDER);
+      if (pod !== undefined) this.#pods.leave(pod, PLACEHOLDER);
       isNew = true;
     }
     // Containers that ended are removed last: their pod stays for those that came into it.
@@ -222,7 +222,7 @@ export class ContainerRegistry implements ProbeFailures {
     for (const reading of kept.readings) this.#release(reading);
     this.table.delete(id);
     this.infoTable.delete(id);
-    for (const group of kept.groups) this.#groups.leave(group, kept.container.found?.directory ?? "");
+    if (kept.pod !== undefined) this.#pods.leave(kept.pod, kept.container.found?.directory ?? "");
   }
 
   close(): void {
@@ -257,16 +257,13 @@ export class ContainerRegistry implements ProbeFailures {
       path,
       besidePath: found.overheadPath,
     });
-    const { path, directory, podPath, podUid, rootPath, countedIn } = found;
-    const joined =
-      podPath === undefined ? undefined : this.#groups.joinPod(place(podPath), podUid, directory);
-    const root = rootPath === undefined ? undefined : this.#groups.joinRoot(place(rootPath), directory);
-    const groups = [joined, root].filter((group) => group !== undefined);
+    const { path, directory, podPath, podUid, countedIn } = found;
+    const joined = podPath === undefined ? undefined : this.#pods.join(place(podPath), podUid, directory);
     const container = this.#create(found.id, { found, pod: joined?.pod });
     const { pod } = container;
     if (pod === undefined || podPath === undefined || countedIn === "own") {
       const probes = CONTAINER_PROBES.map((name) => makeProbe(name, place(path), container));
-      this.#sample({ container, readings: [], groups }, probes);
+      this.#sample({ container, readings: [], pod: joined }, probes);
       return;
     }
     pod.hideUse();
@@ -277,7 +274,7 @@ export class ContainerRegistry implements ProbeFailures {
       if (name === "limits") return makeProbe(name, place(path), container);
       return makeProbe(name, place(podPath), user);
     });
-    this.#sample({ container, readings: [], groups }, probes);
+    this.#sample({ container, readings: [], pod: joined }, probes);
   }
 
   #addProcess({ id, pid }: NamedProcess): void {
@@ -286,7 +283,7 @@ export class ContainerRegistry implements ProbeFailures {
     if (!existsSync(`${procfs}/${pid}`)) return;
     const container = this.#create(id, { pid });
     const probe = new ProcessProbe(reader, procfs, pid, container);
-    this.#sample({ container, readings: [], groups: [] }, [probe]);
+    this.#sample({ container, readings: [], pod: undefined }, [probe]);
   }
 
   #create(id: string, { found, pid, pod }: Partial<Pick<Container, "found" | "pid" | "pod">>): Container {
@@ -330,13 +327,7 @@ export class ContainerRegistry implements ProbeFailures {
     this.#judgedPods = undefined;
     for (const probe of probes) {
       const reading = new ProbeReading(kept.container, probe, this);
-      const parent = kept.groups
-        .map((group) => group.probes.get(probe.name)?.signalId)
-        .find(Number.isInteger);
-      reading.signalId = this.#options.schedule.add(
-        parent === undefined ? { ...probe.schedule, pruning: "none" } : { ...probe.schedule, parent },
-        reading,
-      );
+      reading.signalId = this.#options.schedule.add(probe.schedule, reading);
       kept.readings.push(reading);
     }
   }

@@ -34,7 +34,7 @@ const NOISE_CLIP = 4;
  * moved, up or down: a two-sided CUSUM around a slowly following baseline, scaled by the value's own noise. A movement
  * of at least `floor` + 1.5 standard deviations alarms on the first reading, a smaller lasting one after some.
  *
- * Read it at 1 to 4 Hz and pass what it returns to `Sampler.wake`. Steady state allocates nothing.
+ * Read it at 1 to 4 Hz and call `Sampler.wake` when it moved. Steady state allocates nothing.
  */
 export class GuardChannel {
   readonly #isCounter: boolean;
@@ -47,8 +47,6 @@ export class GuardChannel {
   #readings = 0;
   #up = 0;
   #down = 0;
-  #upExcess = 0;
-  #downExcess = 0;
   #settling = false;
   #level = LOWEST_LEVEL;
 
@@ -63,42 +61,39 @@ export class GuardChannel {
 
   /**
    * Takes one reading.
-   * @returns 0 when calm; otherwise what moved beyond the baseline since the movement began, signed, in the unit of the
-   *   total (rate times seconds for a gauge). A reset, a repeated or earlier time or a value out of range is calm.
+   * @returns whether the value moved. A reset, a repeated or earlier time or a value out of range is no movement.
    */
-  observe(value: number, nowMs: number): number {
-    if (!(Math.abs(value) <= MOST_VALUE) || !(Math.abs(nowMs) <= MOST_MS)) return 0;
+  observe(value: number, nowMs: number): boolean {
+    if (!(Math.abs(value) <= MOST_VALUE) || !(Math.abs(nowMs) <= MOST_MS)) return false;
     const seconds = (nowMs - this.#lastMs) / 1e3;
-    if (seconds >= 0 && seconds < SHORTEST_SECONDS) return 0;
+    if (seconds >= 0 && seconds < SHORTEST_SECONDS) return false;
     const rate = this.#isCounter ? (value - this.#lastValue) / seconds : value;
     this.#lastValue = value;
     this.#lastMs = nowMs;
-    if (Number.isNaN(rate) || !(seconds > 0)) return 0;
-    if (this.#isCounter && rate < 0) return 0;
-    return this.#judge(rate, seconds);
+    if (Number.isNaN(rate) || !(seconds > 0)) return false;
+    if (this.#isCounter && rate < 0) return false;
+    return this.#judge(rate);
   }
 
-  #judge(rate: number, seconds: number): number {
+  #judge(rate: number): boolean {
     this.#learnNoise(rate);
     if (this.#readings < 2 || this.#settling) {
       this.#settling = false;
       this.#readings += 1;
       this.#recentre(rate);
-      return 0;
+      return false;
     }
     const excess = rate - this.#baseline;
     const slack = SLACK * this.#noise + this.#floor / 2;
-    this.#up += excess - slack;
-    this.#down += -excess - slack;
-    this.#upExcess += excess * seconds;
-    this.#downExcess += excess * seconds;
-    if (this.#up <= 0) this.#up = this.#upExcess = 0;
-    if (this.#down <= 0) this.#down = this.#downExcess = 0;
-    if (this.#up > this.#alarmAt(this.#level)) return this.#alarm(rate, this.#upExcess);
-    if (this.#down > this.#alarmAt(this.#level + FALL_LEVEL)) return this.#alarm(rate, this.#downExcess);
+    this.#up = Math.max(0, this.#up + excess - slack);
+    this.#down = Math.max(0, this.#down - excess - slack);
+    if (this.#up > this.#alarmAt(this.#level) || this.#down > this.#alarmAt(this.#level + FALL_LEVEL)) {
+      this.#alarm(rate);
+      return true;
+    }
     this.#level = Math.max(LOWEST_LEVEL, this.#level - LEVEL_STEP * ALARM_SHARE);
     this.#baseline += BASELINE_WEIGHT * excess;
-    return 0;
+    return false;
   }
 
   #alarmAt(level: number): number {
@@ -106,16 +101,15 @@ export class GuardChannel {
   }
 
   /** The next reading becomes the new baseline: this one may have caught the movement half-way. */
-  #alarm(rate: number, excess: number): number {
+  #alarm(rate: number): void {
     this.#recentre(rate);
     this.#settling = true;
     this.#level = Math.min(HIGHEST_LEVEL, this.#level + LEVEL_STEP * (1 - ALARM_SHARE));
-    return excess;
   }
 
   #recentre(rate: number): void {
     this.#baseline = rate;
-    this.#up = this.#down = this.#upExcess = this.#downExcess = 0;
+    this.#up = this.#down = 0;
   }
 
   #learnNoise(rate: number): void {

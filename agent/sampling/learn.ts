@@ -36,8 +36,6 @@ const MISS_TARGET = 0.03;
 const UNREAD_WINDOWS = 1.5;
 /** A rate over a gap shorter than this part of a window says too little to stand for windows that are not read. */
 const SHORTEST_BASE_WINDOWS = 0.5;
-/** What the guard saw is explained by a signal that gained this part of it. */
-const EXPLAINED_PART = 0.25;
 
 function movement(row: Row): Movement {
   return {
@@ -156,16 +154,14 @@ function holdSeconds(row: Row, terms: Terms): number {
 }
 
 /**
- * Whether a reading that a guard asked for leaves the signal under suspicion: false only when what it gained beyond the
- * held rate, and one standard deviation of what is usual over the gap, explain neither a quarter of what the guard
- * saw nor one second at the tolerance.
- * @param seen what the guard saw in the unit of the signal's total; NaN when it counts something else
+ * Whether a reading that a guard asked for leaves the signal under suspicion of a jump that the gap hides: whether what it
+ * gained beyond the held rate, and one standard deviation of what is usual over the gap, is more than a second at the
+ * tolerance.
  */
-export function underSuspicion(row: Row, rate: number, gapSeconds: number, seen: number): boolean {
+export function underSuspicion(row: Row, rate: number, gapSeconds: number): boolean {
   if (Number.isNaN(row.rate)) return true;
   if (row.isGauge === 1) return Math.abs(rate - row.rate) > row.tolerance;
   const excess = Math.abs(rate - row.rate) * gapSeconds;
   const usual = Math.sqrt(expectedVariance(row, gapSeconds)) * gapSeconds;
-  const explained = Number.isNaN(seen) ? 0 : EXPLAINED_PART * Math.abs(seen);
-  return excess + usual > Math.max(row.tolerance, explained);
+  return excess + usual > row.tolerance;
 }

@@ -10,7 +10,6 @@ import type { SamplerState, SignalState } from "./state.ts";
 export type { SamplerState, SignalState } from "./state.ts";
 import { SignalTable } from "./table.ts";
 import type { Row, RowCursor } from "./table.ts";
-import { hasTellingParent, SignalTree } from "./tree.ts";
 
 export interface SamplerOptions {
   /** What the controller goes by, where it differs from {@link TERMS}; the window is the predictor's. */
@@ -38,8 +37,6 @@ const COST_CLIP = 8;
 const COST_CLIP_SECONDS = 1e-4;
 /** Part of the budget that is left for signals that can be stretched, whatever those that cannot be cost. */
 const LEAST_BUDGET_SHARE = 0.5;
-/** Proofs in a row stretch the time between looks by up to two to this power. */
-const MOST_DOUBLINGS = 3;
 const LEAST_COST_SECONDS = 1e-9;
 
 /**
@@ -48,13 +45,11 @@ const LEAST_COST_SECONDS = 1e-9;
  * ```ts
  * const sampler = new Sampler();
  * sampler.align(nowMs + windowEndsInMs);
- * const pod = sampler.add({ kind: "counter", tolerance: 0.05, channels: CHANNEL.cpu }, nowMs);
- * const container = sampler.add({ kind: "counter", tolerance: 0.05, channels: CHANNEL.cpu, parent: pod, pruning: "sum" }, nowMs);
+ * const container = sampler.add({ kind: "counter", tolerance: 0.05, channels: CHANNEL.cpu }, nowMs);
  * const guard = new GuardChannel({ kind: "counter", floor: 0.1 });
  *
  * // once a second: the guard
- * const excess = guard.observe(totalUsageSeconds, nowMs);
- * if (excess !== 0) sampler.wake(CHANNEL.cpu, nowMs, excess);
+ * if (guard.observe(totalUsageSeconds, nowMs)) sampler.wake(CHANNEL.cpu, nowMs);
  * // whenever sampler.nextDueMs() has come
  * for (let id = sampler.nextDue(nowMs); id !== NONE; id = sampler.nextDue(nowMs)) {
  *   sampler.observe(id, readUsageSeconds(id), nowMs, costSeconds); // or sampler.failed(id, nowMs)
@@ -68,7 +63,6 @@ const LEAST_COST_SECONDS = 1e-9;
  * - Several signals may live in one file: when one is due, `observe` the others with what the same read gave.
  *   `observe` may be called at any time, due or not.
  * - A signal handed out by `nextDue` and never observed comes back after its interval.
- * - Parents must be added before, and removed after, their children.
  * Nothing here throws on a value; only options out of range do.
  */
 export class Sampler {
@@ -78,7 +72,6 @@ export class Sampler {
   readonly #table: SignalTable;
   readonly #queue: DueQueue;
   readonly #row: RowCursor;
-  readonly #tree: SignalTree;
   #count = 0;
   #stretch = 0;
 
@@ -94,33 +87,26 @@ export class Sampler {
     this.#table = new SignalTable(options.capacity ?? 1024);
     this.#queue = new DueQueue(options.capacity ?? 1024);
     this.#row = this.#table.cursor();
-    this.#tree = new SignalTree(this.#table);
   }
 
   /**
    * Adds a signal, due at once.
-   * @throws RangeError when an option is out of range or the parent is not there
+   * @throws RangeError when an option is out of range
    */
   add(options: SignalOptions, nowMs: number): SignalId {
     const signal = resolveSignal(options);
-    if (signal.parent !== NONE && !this.has(signal.parent)) {
-      throw new RangeError(`no signal ${signal.parent} to be the parent; add parents first`);
-    }
     const id = this.#table.allocate();
     const row = this.#row.at(id);
     row.live = 1;
     row.isGauge = signal.kind === "gauge" ? 1 : 0;
     row.channels = signal.channels;
-    row.sums = signal.pruning === "sum" ? 1 : 0;
-    row.zeroes = signal.pruning === "zero" ? 1 : 0;
     row.tolerance = signal.tolerance;
     row.minSeconds = signal.minSeconds;
     row.maxSeconds = signal.maxSeconds;
     row.weight = signal.weight;
     row.costSeconds = signal.costSeconds;
     row.wantedSeconds = row.intervalSeconds = signal.minSeconds;
-    row.lastMs = row.lastValue = row.confirmedMs = row.rate = row.difference = row.parentAnchor = Number.NaN;
-    this.#tree.link(id, signal.parent);
+    row.lastMs = row.lastValue = row.rate = row.difference = Number.NaN;
     this.#count += 1;
     this.#queue.set(id, Number.isFinite(nowMs) ? nowMs : 0);
     return id;
@@ -149,10 +135,9 @@ export class Sampler {
     if (Math.abs(momentMs) <= MOST_MS) this.#moments.align(momentMs);
   }
 
-  /** Forgets a signal; an unknown id is ignored. Its children stay, without a parent. */
+  /** Forgets a signal; an unknown id is ignored. */
   remove(id: SignalId): void {
     if (!this.has(id)) return;
-    this.#tree.unlink(id);
     this.#queue.remove(id);
     this.#table.free(id);
     this.#count -= 1;
@@ -164,25 +149,16 @@ export class Sampler {
   }
 
   /**
-   * The next signal to read now, or `NONE`. Due parents come before their children, and children that their parent
-   * proves unmoved are left out. Whoever is returned is due again after its interval, observed or not.
+   * The next signal to read now, or `NONE`. Whoever is returned is due again after its interval, observed or not.
    * @param slackMs reads what is due within this time, too: half the tick of a caller that works by a fixed timer
    */
   nextDue(nowMs: number, slackMs = 0): SignalId {
     const horizonMs = nowMs + slackMs;
     if (!Number.isFinite(horizonMs)) return NONE;
-    for (;;) {
-      let id = this.#queue.first();
-      if (id === -1 || !(this.#queue.dueMs(id) <= horizonMs)) return NONE;
-      id = this.#eldestDue(id, horizonMs);
-      const row = this.#row.at(id);
-      const proofMs = this.#tree.provenUntilMs(row);
-      if (Number.isNaN(proofMs) || this.#confirm(id, row, proofMs) <= horizonMs) {
-        this.#queue.set(id, horizonMs + row.intervalSeconds * 1e3);
-        return id;
-      }
-      row.pruned += 1;
-    }
+    const id = this.#queue.first();
+    if (id === -1 || !(this.#queue.dueMs(id) <= horizonMs)) return NONE;
+    this.#queue.set(id, horizonMs + this.#row.at(id).intervalSeconds * 1e3);
+    return id;
   }
 
   /**
@@ -202,7 +178,6 @@ export class Sampler {
     if (!(gapSeconds >= row.minSeconds * SHORTEST_BASE)) return this.#reject(id, row);
     if (row.isGauge === 0 && value < row.lastValue) {
       row.resets += 1;
-      this.#tree.forgetAnchors(id);
       return this.#restart(id, row, value, nowMs);
     }
     return this.#take(id, row, value, nowMs);
@@ -216,19 +191,13 @@ export class Sampler {
     this.#queue.set(id, nowMs + row.intervalSeconds * 1e3);
   }
 
-  /**
-   * A guard saw movement: every signal of these channels is read as soon as its shortest interval allows. Those whose
-   * parent tells about them (pruning `sum` or `zero`) and is woken, too, wait for what the parent's reading shows.
-   * @param excess what {@link GuardChannel} returned, when the guard counts the same unit as the signals (their sum);
-   *   leave it out for a guard of another unit, such as pressure for usage
-   */
-  wake(channels: number, nowMs: number, excess = Number.NaN): void {
+  /** A guard saw movement: every signal of these channels is read as soon as its shortest interval allows. */
+  wake(channels: number, nowMs: number): void {
     if (!Number.isFinite(nowMs)) return;
     for (let id = 0; id < this.#table.rows; id += 1) {
       const row = this.#row.at(id);
       if (row.live === 0 || (row.channels & channels) === 0) continue;
-      if (this.#tree.isWokenByParent(row, channels)) continue;
-      this.#rouse(id, row, nowMs, excess);
+      this.#rouse(id, row, nowMs);
     }
   }
 
@@ -265,34 +234,6 @@ export class Sampler {
     };
   }
 
-  /** The outermost due ancestor whose reading may tell about this signal. */
-  #eldestDue(id: SignalId, nowMs: number): SignalId {
-    let eldest = id;
-    for (;;) {
-      const row = this.#row.at(eldest);
-      if (!hasTellingParent(row)) return eldest;
-      if (!(this.#queue.dueMs(row.parent) <= nowMs)) return eldest;
-      eldest = row.parent;
-    }
-  }
-
-  /**
-   * Takes a parent's proof for a reading: from then on the parent watches for its child. Each further proof in a row doubles
-   * the time to the next look, which costs more than it is worth for what never moves. What sums up may go on moving within
-   * its tolerance, so its own last reading may be no older than its longest interval; what stood still is as it was read.
-   * @returns when the child is due next, ms
-   */
-  #confirm(id: SignalId, row: Row, proofMs: number): number {
-    row.confirmedMs = proofMs;
-    row.parentAnchor = this.#tree.parentTotal(row);
-    const ownMs = proofMs + row.intervalSeconds * 2 ** Math.min(row.proofs, MOST_DOUBLINGS) * 1e3;
-    row.proofs += 1;
-    const latestMs = (row.sums === 1 ? row.lastMs : proofMs) + row.maxSeconds * 1e3;
-    const dueMs = Math.min(latestMs, Math.max(ownMs, this.#queue.dueMs(row.parent)));
-    this.#queue.set(id, dueMs);
-    return dueMs;
-  }
-
   #charge(row: Row, costSeconds: number | undefined): void {
     if (costSeconds !== undefined && costSeconds >= 0 && costSeconds <= MOST_COST_SECONDS) {
       const counted = Math.min(costSeconds, COST_CLIP * row.costSeconds + COST_CLIP_SECONDS);
@@ -320,25 +261,19 @@ export class Sampler {
   #take(id: SignalId, row: Row, value: number, nowMs: number): number {
     const gapSeconds = (nowMs - row.lastMs) / 1e3;
     const rate = row.isGauge === 1 ? value : (value - row.lastValue) / gapSeconds;
-    const excess = row.wakeExcess;
     const mayHaveJumped = row.awake === 1 && row.settling === 0 && !Number.isNaN(row.rate);
-    const suspected = mayHaveJumped && underSuspicion(row, rate, gapSeconds, excess);
+    const suspected = mayHaveJumped && underSuspicion(row, rate, gapSeconds);
     const beforeRate = row.rate;
     const jumped = learn(row, rate, gapSeconds, this.#terms);
     if (suspected && !jumped) settleNext(row, beforeRate);
-    const dueMs = this.#schedule(id, row, value, nowMs);
-    if (jumped || suspected) this.#rouseChildren(row.firstChild, nowMs, excess);
-    return dueMs;
+    return this.#schedule(id, row, value, nowMs);
   }
 
   #schedule(id: SignalId, row: Row, value: number, nowMs: number): number {
-    row.lastMs = row.confirmedMs = nowMs;
+    row.lastMs = nowMs;
     row.lastValue = value;
     row.awake = 0;
-    row.proofs = 0;
-    row.wakeExcess = Number.NaN;
     row.samples += 1;
-    row.parentAnchor = this.#tree.parentTotal(row);
     row.wantedSeconds = wantedSeconds(row, this.#terms);
     row.intervalSeconds = this.#stretched(row, row.wantedSeconds, this.#stretch);
     const dueMs = this.#moments.dueMs(row, nowMs);
@@ -346,18 +281,10 @@ export class Sampler {
     return dueMs;
   }
 
-  #rouse(id: SignalId, row: Row, nowMs: number, excess: number): void {
+  #rouse(id: SignalId, row: Row, nowMs: number): void {
     row.awake = 1;
-    row.wakeExcess = excess;
     const earliestMs = Number.isNaN(row.lastMs) ? nowMs : row.lastMs + row.minSeconds * 1e3;
     this.#queue.set(id, Math.min(this.#queue.dueMs(id), Math.max(nowMs, earliestMs)));
-  }
-
-  #rouseChildren(first: SignalId, nowMs: number, excess: number): void {
-    for (let id = first; id !== NONE; id = this.#row.nextSibling) {
-      const row = this.#row.at(id);
-      if (hasTellingParent(row)) this.#rouse(id, row, nowMs, excess);
-    }
   }
 
   #stretched(row: Row, seconds: number, stretch: number): number {

@@ -1,7 +1,7 @@
 /** A slot in a {@link Sampler}; reused after `remove`, so forget it when you remove it. */
 export type SignalId = number;
 
-/** "No signal": what `nextDue` returns when nothing is due, and the parent of a signal without one. */
+/** "No signal": what `nextDue` returns when nothing is due. */
 export const NONE: SignalId = -1;
 
 /**
@@ -9,16 +9,6 @@ export const NONE: SignalId = -1;
  * A signal without bits is never woken.
  */
 export const CHANNEL = { cpu: 1, memory: 2, io: 4, network: 8 } as const;
-
-/**
- * What a parent's reading proves about a child's:
- * - `sum`: cumulative counters that add up the cgroup v2 tree (cpu.stat usage_usec, memory.stat events, io.stat), so that a
- *   child's increase is never larger than its parent's in the same time.
- * - `zero`: PSI totals. A parent that did not move proves that no child moved, but a child can move *more* than its
- *   parent, because the kernel weights CPUs by the group's own non-idle time.
- * - `none`: proves nothing (cpu.stat nr_throttled is not hierarchical).
- */
-export type Pruning = "sum" | "zero" | "none";
 
 /** One thing that is read again and again. Times in seconds, CPU cost in CPU seconds. */
 export interface SignalOptions {
@@ -32,10 +22,6 @@ export interface SignalOptions {
   readonly maxSeconds?: number;
   /** Guards that wake it: bits of {@link CHANNEL}. Default 0. */
   readonly channels?: number;
-  /** The signal of the enclosing cgroup, added before this one. */
-  readonly parent?: SignalId;
-  /** What that parent proves. Default `none`. */
-  readonly pruning?: Pruning;
   /** Importance beside the others when the cost budget binds; > 0. Default 1. */
   readonly weight?: number;
   /** First guess of the CPU seconds of one read; >= 0. Default 3e-6 (a small held-open file). */
@@ -49,8 +35,6 @@ const DEFAULTS = {
   minSeconds: 1,
   maxSeconds: 60,
   channels: 0,
-  parent: NONE,
-  pruning: "none",
   weight: 1,
   costSeconds: 3e-6,
 } as const;

@@ -6,8 +6,6 @@ export interface SignalState {
   readonly intervalSeconds: number;
   readonly dueMs: number;
   readonly lastSampleMs?: number;
-  /** Until when the held rate is known to hold: later than the last sample when the parent proved that nothing moved. */
-  readonly confirmedMs?: number;
   /** Mean rate over the last gap (counter) or last level (gauge). */
   readonly rate?: number;
   /** eps in force: the stated tolerance, raised to the noise and by the cost budget. */
@@ -15,8 +13,6 @@ export interface SignalState {
   readonly samplesTotal: number;
   /** Readings that differed from the held rate by more than the tolerance. */
   readonly missesTotal: number;
-  /** Reads saved by a proof from the parent. */
-  readonly prunedTotal: number;
   /** Readings that could not be used: out of range, not later than the one before, or failed. */
   readonly rejectedTotal: number;
   /** Counter resets seen. */
@@ -40,12 +36,11 @@ export function signalState(row: Row, dueMs: number): SignalState {
   return {
     intervalSeconds: row.intervalSeconds,
     dueMs,
-    ...(Number.isNaN(row.lastMs) ? {} : { lastSampleMs: row.lastMs, confirmedMs: row.confirmedMs }),
+    ...(Number.isNaN(row.lastMs) ? {} : { lastSampleMs: row.lastMs }),
     ...(Number.isNaN(row.rate) ? {} : { rate: row.rate }),
     toleranceInForce: row.tolerance * Math.sqrt(row.intervalSeconds / row.wantedSeconds),
     samplesTotal: row.samples,
     missesTotal: row.misses,
-    prunedTotal: row.pruned,
     rejectedTotal: row.rejected,
     resetsTotal: row.resets,
     costSecondsTotal: row.costTotalSeconds,

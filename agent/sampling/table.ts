@@ -1,14 +1,8 @@
-/** Every number the controller keeps of a signal. Flags are 0 or 1; links are {@link SignalId}s or -1. */
+/** Every number the controller keeps of a signal. Flags are 0 or 1. */
 const COLUMNS = [
   "live",
   "isGauge",
   "channels",
-  "sums",
-  "zeroes",
-  "parent",
-  "firstChild",
-  "nextSibling",
-  "previousSibling",
   "tolerance",
   "minSeconds",
   "maxSeconds",
@@ -19,8 +13,6 @@ const COLUMNS = [
   /** Last accepted reading; NaN before the first. */
   "lastMs",
   "lastValue",
-  /** Until when the held rate is known to hold: the last reading, or a later proof by the parent; NaN before the first. */
-  "confirmedMs",
   /** Held rate (counter) or level (gauge); NaN until known. */
   "rate",
   /** Length of the gap the held rate is the mean of. */
@@ -36,21 +28,15 @@ const COLUMNS = [
   /** Interval before and after the cost budget. */
   "wantedSeconds",
   "intervalSeconds",
-  /** The next reading was asked for by a guard or the parent, which saw this much beyond expectation (NaN: unknown). */
+  /** The next reading was asked for by a guard. */
   "awake",
-  "wakeExcess",
   /** The held rate is the mean over a jump; the rate before. */
   "settling",
   "beforeRate",
   "samples",
   "misses",
-  "pruned",
-  /** Proofs by the parent since the last reading. */
-  "proofs",
   "rejected",
   "resets",
-  /** Parent's total when this signal was last confirmed; NaN when unknown. */
-  "parentAnchor",
 ] as const;
 
 /** One signal's numbers by name. */

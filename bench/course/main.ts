@@ -13,12 +13,11 @@ import { drawnPlant } from "@tradewind/simulator/course/drawn.ts";
 import type { ObstacleModel } from "@tradewind/simulator/course/obstacle.ts";
 import type { Benchmark, BenchmarkOptions } from "../benchmark.ts";
 import { writeCourse } from "./document.ts";
-import { equalMisses } from "./equal-misses.ts";
 import { runJobs } from "./jobs.ts";
 import type { Job } from "./jobs.ts";
 import { REFERENCE, reportOf } from "./report.ts";
 import type { Run } from "./report.ts";
-import { hpaJobs, isHpaOfSummary, summariesOf } from "./summary.ts";
+import { hpaJobs, summariesOf } from "./summary.ts";
 import {
   chooseBest,
   GRID_SIZE,
@@ -57,7 +56,6 @@ const OPTIONS = {
   actuators: { type: "string" },
   workers: { type: "string" },
   tune: { type: "boolean" },
-  "every-candidate": { type: "boolean" },
   merge: { type: "string" },
   write: { type: "string" },
 } as const;
@@ -71,8 +69,6 @@ interface Choice {
   readonly seeds: number;
   readonly firstSeed: number;
   readonly workers?: number;
-  /** Rivals run with every setting of their grid in place of the one chosen on tuning seeds. */
-  readonly isEveryCandidate: boolean;
 }
 
 /** @throws Error for a name that there is not */
@@ -120,28 +116,21 @@ function choiceOf({ quick, seed, values }: BenchmarkOptions): Choice {
     otherActuators: text("actuators") === undefined ? ACTUATORS.filter((each) => each !== actuators) : [],
     seeds: wholeNumber(text("seeds"), quick ? 1 : SEEDS),
     firstSeed,
-    isEveryCandidate: values["every-candidate"] === true,
     ...(workers !== undefined && { workers: wholeNumber(workers, 1) }),
   };
 }
 
 async function measure(options: BenchmarkOptions): Promise<readonly Run[]> {
-  const { actuators, firstSeed, isEveryCandidate, otherActuators, plants, policies, seeds, workers } =
-    choiceOf(options);
+  const { actuators, firstSeed, otherActuators, plants, policies, seeds, workers } = choiceOf(options);
   const tuned = readTuned();
-  const settings = (policy: Contender, family: string): readonly Parameters[] =>
-    isEveryCandidate && policy.grid.length > 0
-      ? policy.grid
-      : [parametersFor(policy, family, actuators, tuned)];
   const isSummedUp = [REFERENCE, HPA_CPU.name].every((name) => policies.some((each) => each.name === name));
   // Seeds outermost, so that a run that is cut short has all policies on the same seeds.
   const jobs = Array.from({ length: seeds }, (_, at) => firstSeed + at).flatMap((seed) =>
     plants.flatMap(({ family, name: plant }): Job[] => {
-      const own = policies.flatMap((policy) =>
-        settings(policy, family).map((parameters): Job => {
-          return { plant, policy: policy.name, actuators, parameters, seed };
-        }),
-      );
+      const own = policies.map((policy): Job => {
+        const parameters = parametersFor(policy, family, actuators, tuned);
+        return { plant, policy: policy.name, actuators, parameters, seed };
+      });
       if (!isSummedUp) return own;
       const others = otherActuators.map((other): Job => {
         return { plant, policy: REFERENCE, actuators: other, parameters: {}, seed };
@@ -226,7 +215,7 @@ export function readParts(paths: string): readonly Run[] {
   return all;
 }
 
-/** Of rivals that ran with every candidate the runs with the one that was chosen on tuning seeds. */
+/** Without the runs of rivals with other settings than those chosen on tuning seeds: they are the summary's alone. */
 function asTuned(runs: readonly Run[]): readonly Run[] {
   const tuned = readTuned();
   return runs.filter(({ actuators, parameters, plant, policy }) => {
@@ -235,12 +224,6 @@ function asTuned(runs: readonly Run[]): readonly Run[] {
     if (contender === undefined || family === undefined || contender.grid.length === 0) return true;
     return isDeepStrictEqual(parameters, parametersFor(contender, family, actuators, tuned));
   });
-}
-
-/** Runs of rivals with more than the settings that were chosen and those that the summary needs. */
-function hasEveryCandidate(runs: readonly Run[]): boolean {
-  const others = runs.filter((each) => !isHpaOfSummary(each));
-  return asTuned(others).length < others.length;
 }
 
 async function run(options: BenchmarkOptions): Promise<Record<string, unknown>> {
@@ -256,7 +239,6 @@ async function run(options: BenchmarkOptions): Promise<Record<string, unknown>> 
   const compared = runs.filter((each) => each.actuators === actuators);
   const tuned = asTuned(compared);
   const plants = reportOf(tuned);
-  const rivals = new Set(CONTENDERS.filter(({ grid }) => grid.length > 0).map(({ name }) => name));
   const seeds = [...new Set(runs.map(({ seed }) => seed))].toSorted((a, b) => a - b);
   if (typeof write === "string") writeCourse(write, plants, seeds, actuators);
   const cpuSeconds = runs.reduce((sum, each) => sum + each.cpuSeconds, 0);
@@ -264,7 +246,6 @@ async function run(options: BenchmarkOptions): Promise<Record<string, unknown>> 
     simulated: true,
     plants,
     summary: summariesOf(runs),
-    ...(hasEveryCandidate(compared) && { equalMisses: equalMisses(compared, REFERENCE, rivals) }),
     seeds,
     actuators,
     cpuSeconds,

@@ -56,7 +56,7 @@ const outcomeOf = (runs: readonly Run[]): Outcome => ({
 const isKept = ({ over }: Outcome): boolean => over <= OBJECTIVE_SHARE;
 
 /** Whether a run is that of one of the HPAs. */
-export function isHpaOfSummary({ parameters, policy }: Run): boolean {
+function isHpaOfSummary({ parameters, policy }: Run): boolean {
   return (
     policy === HPA_CPU.name &&
     parameters["scaleDownSeconds"] === HPA_CPU.defaults["scaleDownSeconds"] &&

@@ -1,8 +1,7 @@
 /**
  * What a request is, and how much was seen: telemetry of many kinds, made with what is true of it, through the product's own way from what
  * senders export to windows and plans, by a clock that nobody waits for. A case is right when rates, call graph and 95th percentiles
- * are within 3 %; where a part is lost beyond repair, when the plan says so. Losses are injected into healthy telemetry. `--cases DIR`
- * reads cases from files besides.
+ * are within 3 %; where a part is lost beyond repair, when the plan says so. Losses are injected into healthy telemetry.
  */
 import { readSections } from "@tradewind/predictor/sources/sources-config.ts";
 import { PrometheusOptions } from "@tradewind/predictor/sources/prometheus/options.ts";
@@ -20,17 +19,13 @@ import { PROXIES } from "./cases/proxies.ts";
 import { judge } from "./judge.ts";
 import type { Verdict } from "./judge.ts";
 import { lossFigures } from "./losses.ts";
-import { caseFiles, playFile } from "./shared-cases.ts";
 import { play } from "./stage.ts";
 import type { Setting } from "./stage.ts";
 import { World } from "./traffic.ts";
 
 export const benchmark: Benchmark = {
   summary: "what a request is and how much was seen: cases of telemetry, and losses that are to be found",
-  options: {
-    cases: { type: "string" },
-    only: { type: "string" },
-  },
+  options: { only: { type: "string" } },
   run,
 };
 
@@ -56,16 +51,12 @@ interface Row extends Verdict {
 }
 
 async function run({ progress, quick, seed, values }: BenchmarkOptions): Promise<Record<string, unknown>> {
-  const { cases, only } = values;
+  const { only } = values;
   const chosen = CASES.filter(({ name }) => typeof only !== "string" || only.split(",").includes(name));
   const rows: Row[] = [];
   for (const [index, each] of chosen.entries()) {
     progress(`${index + 1} of ${chosen.length}: ${each.name}`);
     rows.push(await playCase(each, seed));
-  }
-  for (const path of typeof cases === "string" ? caseFiles(cases) : []) {
-    progress(path);
-    rows.push(await playFile(path, seed, START_MS, (await readSections(undefined)).sources));
   }
   const healthyWindows = quick ? 20 : HEALTHY_WINDOWS;
   const losses = typeof only === "string" ? undefined : await lossFigures(seed, { healthyWindows, progress });

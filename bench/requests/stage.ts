@@ -62,10 +62,9 @@ export async function play(
   const log = createLog("bench", "silent");
   const sections = await readSections(undefined);
   const sources = setting.sources ?? sections.sources;
-  const isPulled = sources.jaeger.length + sources.tempo.length + sources.zipkin.length > 0;
   const ownSeconds = setting.graceSeconds ?? Math.min(GRACE_SECONDS, windowSeconds / 3);
   const graceSeconds = Gathering.graceSeconds(sources, ownSeconds);
-  const isLearnt = setting.graceSeconds === undefined && !isPulled;
+  const isLearnt = setting.graceSeconds === undefined;
   const maxGraceSeconds = isLearnt ? Math.max(graceSeconds, MAX_GRACE_SECONDS) : graceSeconds;
   const options = {
     ...PredictorOptions.parse({ config: "none", windowSeconds }),

@@ -24,7 +24,7 @@ export function controllerCost(seed: number): Record<string, number> {
       total[signal] = (total[signal] ?? 0) + (noise[(second * 31 + signal * 17) & 4095] ?? 0);
     }
     const start = performance.now();
-    if (second % 20 === 0) sampler.wake(CHANNEL.cpu, second * 1e3, 1);
+    if (second % 20 === 0) sampler.wake(CHANNEL.cpu, second * 1e3);
     if (second % 5 === 0) sampler.rebalance();
     for (let id = sampler.nextDue(second * 1e3, 500); id !== NONE; id = sampler.nextDue(second * 1e3, 500)) {
       sampler.observe(id, total[id] ?? 0, second * 1e3);

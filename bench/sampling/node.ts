@@ -19,8 +19,8 @@ export function neighbours(seed: number, seconds: number): Float64Array {
 }
 
 /**
- * What a guard makes of the usage of the cgroup above all containers, read once a second: per second its alarm (core
- * seconds beyond the baseline) or 0. It sees the watched container only through the sum with all the others.
+ * When a guard of the usage of the cgroup above all containers, read once a second, saw it move, by second. It sees the
+ * watched container only through the sum with all the others.
  * @param offset when within the second it is read, [0, 1)
  */
 export function guardAlarms(
@@ -28,9 +28,9 @@ export function guardAlarms(
   others: Float64Array,
   floor: number,
   offset: number,
-): Float64Array {
+): boolean[] {
   const guard = new GuardChannel({ kind: "counter", floor });
-  return total.map((_, second) => {
+  return Array.from(total, (_, second) => {
     const at = second + offset;
     return guard.observe(totalAt(total, at) + totalAt(others, at), at * 1e3);
   });

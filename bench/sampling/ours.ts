@@ -18,7 +18,7 @@ export function cycleOffset(seed: number): number {
  */
 export function runOurs(options: {
   readonly total: Float64Array;
-  readonly alarms: Float64Array;
+  readonly alarms: readonly boolean[];
   readonly tolerance: number;
   readonly seed: number;
 }): number[] {
@@ -29,8 +29,7 @@ export function runOurs(options: {
   const times: number[] = [];
   for (let second = cycleOffset(options.seed); second <= total.length - 1; second += 1) {
     const nowMs = second * 1e3;
-    const excess = alarms[Math.floor(second)] ?? 0;
-    if (excess !== 0) sampler.wake(CHANNEL.cpu, nowMs, excess);
+    if (alarms[Math.floor(second)] === true) sampler.wake(CHANNEL.cpu, nowMs);
     while (sampler.nextDue(nowMs, AHEAD_MS) !== NONE) {
       times.push(second);
       sampler.observe(id, totalAt(total, second), nowMs);

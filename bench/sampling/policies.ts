@@ -5,7 +5,7 @@ import type { Rival } from "./rivals.ts";
 /** What a policy is run on. */
 export interface Run {
   readonly total: Float64Array;
-  readonly alarms: Float64Array;
+  readonly alarms: readonly boolean[];
   readonly seed: number;
   /** What does not matter of the signal, cores. */
   readonly tolerance: number;

@@ -84,12 +84,12 @@ export const adam =
  * Runs a rival on the seconds of a counter. With alarms it is also read, and starts again at the shortest interval,
  * whenever the guard alarms.
  */
-export function runRival(rival: Rival, total: Float64Array, alarms?: Float64Array): number[] {
+export function runRival(rival: Rival, total: Float64Array, alarms?: readonly boolean[]): number[] {
   const times: number[] = [0];
   let last = 0;
   let interval = 1;
   for (let second = 1; second < total.length; second += 1) {
-    const alarmed = (alarms?.[second] ?? 0) !== 0;
+    const alarmed = alarms?.[second] === true;
     if (!alarmed && second < last + interval) continue;
     const rate = ((total[second] ?? 0) - (total[last] ?? 0)) / (second - last);
     const wanted = rival.next(rate, interval);

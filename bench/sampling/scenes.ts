@@ -15,7 +15,7 @@ export interface Scene {
   readonly trace: Trace;
   readonly total: Float64Array;
   /** By second what the guard answers. */
-  readonly alarms: Float64Array;
+  readonly alarms: readonly boolean[];
   readonly seed: number;
   readonly tolerance: number;
 }
@@ -55,7 +55,7 @@ export function noisyScenes(seeds: readonly number[], seconds: number): Scene[] 
 function blinded({ trace, total, alarms, seed, tolerance }: Scene): Scene {
   const { structured, rates, episodes } = trace;
   const name = `${BLIND_SHAPE}, blind guard`;
-  const silent = alarms.map(() => 0);
+  const silent = alarms.map(() => false);
   return { trace: { name, structured, rates, episodes }, total, alarms: silent, seed, tolerance };
 }
 
@@ -64,11 +64,10 @@ export function servingScenes(file: string): Scene[] {
   return recordedContainers(file).map(({ rates, node, tolerance }, index) => {
     const guard = new GuardChannel({ kind: "counter", floor: GUARD_FLOOR });
     const seed = index + 1;
-    const alarms = node.map((_, second) => {
+    const alarms = Array.from(node, (_, second) => {
       const at = second + cycleOffset(seed);
       const ticks = Math.round(totalAt(node, at) * 100) / 100;
-      // The agent's guard does not say how much it saw: the node's use is not the sum of its containers alone.
-      return guard.observe(ticks, at * 1e3) === 0 ? 0 : Number.NaN;
+      return guard.observe(ticks, at * 1e3);
     });
     const half = index % 2 === 0 ? "tuning" : "test";
     const trace = { name: `serving, ${half} half`, structured: true, rates, episodes: [] };

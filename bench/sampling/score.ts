@@ -7,7 +7,7 @@ import type { WindowMeans } from "./windows.ts";
 /** When a policy read the signal (s, increasing), and what else was read for its sake. */
 export interface Reads {
   readonly times: readonly number[];
-  /** Its share of the reads of guards and parents, each counted as one read of the signal. */
+  /** Its share of the reads of guards, each counted as one read of the signal. */
   readonly shared: number;
   /** Whether they are timed by the ends of windows; else windows end at any moment between two of them. */
   readonly aligned: boolean;

@@ -193,22 +193,18 @@ export class Recommender {
     return this.#turns.take(async () => this.#takeNow(plan, scope));
   }
 
-  /** Applications besides these of which no decision is valid any more. */
-  lapsed(others: readonly Place[]): Place[] {
+  /** Applications that are not planned any more and have no valid decision left. */
+  lapsed(planned: readonly Place[]): Place[] {
     const nowMs = this.#clock.monotonicMs();
-    const knownKeys = new Set(others.map(keyOf));
-    const lapsed = new Map<string, Place>();
+    const servedKeys = new Set(planned.map(keyOf));
+    const places = new Map<string, Place>();
     for (const entry of this.book.entries()) {
       const { application: name, namespace } = entry.recommendation;
       const key = keyOf({ name, namespace });
-      if (knownKeys.has(key)) continue;
-      if (!this.isValid(entry, nowMs)) lapsed.set(key, { name, namespace });
-      else {
-        knownKeys.add(key);
-        lapsed.delete(key);
-      }
+      places.set(key, { name, namespace });
+      if (!servedKeys.has(key) && this.isValid(entry, nowMs)) servedKeys.add(key);
     }
-    return [...lapsed.values()];
+    return [...places].flatMap(([key, place]) => (servedKeys.has(key) ? [] : place));
   }
 
   /** Serves nothing of an application any more. */
@@ -231,8 +227,8 @@ export class Recommender {
     return this.#turns.take(async () => {
       const draft = nothingNew(EVERYTHING);
       await this.#inSlices(this.book.entries(), (entry) => {
-        const again = this.#again(entry);
-        if (again !== undefined) draft.entries.set(entryKey(again), again);
+        const redecided = this.#underOverride(entry);
+        if (redecided !== undefined) draft.entries.set(entryKey(redecided), redecided);
       });
       if (draft.entries.size === 0) return;
       await this.#saveChanges();
@@ -249,14 +245,14 @@ export class Recommender {
     });
   }
 
-  /** Undefined where nothing has changed. */
-  #again(entry: BookEntry): BookEntry | undefined {
-    const { decidedMs, json, override: before, recommendation } = entry;
-    const found = this.#rules.overrideOf?.(recommendation);
-    if (decidedMs === undefined || found?.override.id === before?.id) return undefined;
-    const endsAtMs = recommendation.decidedAtMs + Math.round((found?.endsMs ?? decidedMs) - decidedMs);
-    const order = found && asRead(found.override, recommendation, endsAtMs);
-    const record = decideAgain(JSON.parse(json) as DecisionRecord, order, this.#rules);
+  /** The decision made once more under the override that is in force now; undefined where that is the one it was made under. */
+  #underOverride(entry: BookEntry): BookEntry | undefined {
+    const { decidedMs, json, override: madeUnder, recommendation } = entry;
+    const inForce = this.#rules.overrideOf?.(recommendation);
+    if (decidedMs === undefined || inForce?.override.id === madeUnder?.id) return undefined;
+    const endsAtMs = recommendation.decidedAtMs + Math.round((inForce?.endsMs ?? decidedMs) - decidedMs);
+    const override = inForce && asRead(inForce.override, recommendation, endsAtMs);
+    const record = decideAgain(JSON.parse(json) as DecisionRecord, override, this.#rules);
     return record && bookEntry(record, decidedMs);
   }
 
@@ -287,8 +283,8 @@ export class Recommender {
     await this.#serve(rowsAfter(draft, this.book, this.#refusals));
     this.book.replace(draft.entries);
     this.#refusals.set(keyOf(scope), draft.refusals);
-    if (scope === EVERYTHING) return;
-    this.#refusals.delete(keyOf(EVERYTHING));
+    // Refusals of a plan of everything, made while there was one application only, are replaced by those of each.
+    if (scope !== EVERYTHING) this.#refusals.delete(keyOf(EVERYTHING));
   }
 
   /** Decisions that changed a size, and what came of earlier ones. */

@@ -9,6 +9,7 @@ import type {
 } from "@tradewind/core/contract/recommendation.ts";
 import type { Reason } from "@tradewind/core/contract/reason.ts";
 import { sizesBefore } from "./decision-reason.ts";
+import { inOneByte } from "./one-byte.ts";
 import { answeredReplicas, recommendationOf, whyUnanswered } from "./recommendation.ts";
 
 /**
@@ -112,7 +113,7 @@ export function bookEntry(record: DecisionRecord, decidedMs: number | undefined)
     mode: record.context.mode ?? "act",
     override: record.context.override,
     guard: record.actions.map(({ step, reason, reasons }) => ({ step, reason, reasons })),
-    json: JSON.stringify(record),
+    json: inOneByte(JSON.stringify(record)),
   };
 }
 

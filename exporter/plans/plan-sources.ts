@@ -22,7 +22,7 @@ export interface PlanSourcesOptions {
   /** Called with each application that was deleted, and each lapsed one that the predictors know no longer. */
   readonly onGone: (application: Place) => Promise<void>;
   /** Applications besides these that nothing valid is known of any more. */
-  readonly lapsed: (others: readonly Place[]) => readonly Place[];
+  readonly lapsed: (planned: readonly Place[]) => readonly Place[];
 }
 
 type Place = Pick<KnownApplication, "namespace" | "name">;

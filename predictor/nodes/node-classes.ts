@@ -9,22 +9,23 @@ export type NodeClasses = ReadonlyMap<string, string>;
 export type Inventories = ReadonlyMap<string, { readonly inventory?: NodeFacts["inventory"] }>;
 
 /**
- * Classes of the nodes that the platform lists; where it lists none, of those that agents have told of.
- * @param wereMixed nodes of several classes were known before: then one is told apart as well
+ * Classes of the nodes that the platform lists; where it lists none, of those whose agents sent an inventory. Empty where all are of
+ * one class: speeds then need no telling apart.
+ * @param wereMixed nodes of several classes were seen before: a single class is then given as well
  */
 export function nodeClassesOf(
   list: WorkloadList | undefined,
-  told: Inventories = new Map(),
+  inventories: Inventories = new Map(),
   wereMixed = false,
 ): NodeClasses {
   const classes = new Map<string, string>();
-  const add = (name: string, facts: NodeFacts): void => {
+  const classify = (name: string, facts: NodeFacts): void => {
     const nodeClass = nodeClassOf(facts);
     if (nodeClass !== undefined) classes.set(name, nodeClass);
   };
   const listed = list?.nodes ?? [];
   for (const { instanceType, name } of listed)
-    add(name, { instanceType, inventory: told.get(name)?.inventory });
-  if (listed.length === 0) for (const [name, facts] of told) add(name, facts);
+    classify(name, { instanceType, inventory: inventories.get(name)?.inventory });
+  if (listed.length === 0) for (const [name, facts] of inventories) classify(name, facts);
   return wereMixed || new Set(classes.values()).size > 1 ? classes : new Map();
 }

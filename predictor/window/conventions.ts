@@ -111,8 +111,11 @@ export function conventionalKind(
   { durationMs, parentId }: Pick<SpanRecord, "durationMs" | "parentId">,
   attributes: Iterable<{ readonly key: string; readonly text: string }>,
 ): SpanRecord["kind"] {
-  if (!mayBeTold(kind, 1e6 * durationMs, parentId === undefined)) return kind;
+  const isRoot = parentId === undefined;
+  const isTold = mayBeTold(kind, 1e6 * durationMs, isRoot);
+  if (!isTold && !(isRoot && kind === SPAN_KIND.server)) return kind;
   for (const { key, text } of attributes) {
+    if (!isTold && key !== TRIGGER_KEY) continue;
     const told = toldKind(kind, key, text);
     if (told !== kind) return told;
   }

@@ -1,5 +1,5 @@
 import type { DropReason } from "./drops.ts";
-import type { WindowBuilderTotals } from "./window-builder.ts";
+import type { WindowBuilderTotals } from "./builder-options.ts";
 
 /** Share of the spans that may be refused before what they told is missing. */
 const TOLERATED_SHARE = 0.05;

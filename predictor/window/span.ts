@@ -218,5 +218,7 @@ export function hexWords(hex: string, words: number): number[] {
   if (hex.length !== 8 * words || !/^[0-9a-fA-F]+$/.test(hex)) {
     throw new RangeError(`'${hex.slice(0, 64)}' is not an id of ${8 * words} hexadecimal digits`);
   }
-  return Array.from({ length: words }, (_, word) => Number.parseInt(hex.slice(8 * word, 8 * word + 8), 16));
+  const found: number[] = [];
+  for (let at = 0; at < hex.length; at += 8) found.push(Number.parseInt(hex.slice(at, at + 8), 16));
+  return found;
 }

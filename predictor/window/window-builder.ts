@@ -1,5 +1,7 @@
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import type { IntervalAccumulator } from "./accumulator.ts";
+import { ArrivalWait } from "./arrival-wait.ts";
+import type { RefusedSpans, WindowBuilderOptions, WindowBuilderTotals } from "./builder-options.ts";
 import { BatchServices, FOREIGN, INVALID } from "./batch-services.ts";
 import { Completeness } from "./completeness.ts";
 import { CountedSpans } from "./counted-spans.ts";
@@ -7,17 +9,16 @@ import { isStreamName, RECEIVING_NAMES } from "./conventions.ts";
 import { countDrop } from "./drops.ts";
 import type { AddResult, ArrivalDrop, DropReason } from "./drops.ts";
 import { Entries } from "./entries.ts";
+import { foldCall, noteFoldable } from "./folded-calls.ts";
 import { intervalAt } from "./interval.ts";
 import { DEFAULT_WINDOW_LIMITS } from "./limits.ts";
 import type { WindowLimits } from "./limits.ts";
 import { Probes } from "./probes.ts";
-import type { ProbePaths } from "./probes.ts";
 import { LostSpans } from "./lost-spans.ts";
 import type { SpanEvidence } from "./lost-spans.ts";
 import { NameRoom } from "./name-room.ts";
 import { PendingIntervals } from "./pending-intervals.ts";
-import { isCall, isRequestKind } from "./request-model.ts";
-import type { RouteRules } from "@tradewind/core/contract/route-rules.ts";
+import { isRequestKind } from "./request-model.ts";
 import type { ResourceView } from "./resources.ts";
 import { ServiceOwners, libraryKind } from "./service-owners.ts";
 import { AsideTally } from "./set-aside.ts";
@@ -32,57 +33,6 @@ import { TraceTable, traceKey } from "./trace-table.ts";
 import type { OpenTrace } from "./trace-table.ts";
 import { windowSet } from "./window-set.ts";
 
-export interface WindowBuilderOptions extends Partial<WindowLimits> {
-  /** Length of a window; windows are aligned to multiples of it since the epoch. */
-  readonly windowSeconds: number;
-  /** Namespace of the application: spans that name another one are refused. */
-  readonly namespace: string;
-  /** `k8s.cluster.name` of the application; absent: those whose spans name its pods. */
-  readonly cluster?: string | undefined;
-  /** `deployment.environment.name` of the application; absent: those whose spans name its pods. */
-  readonly environment?: string | undefined;
-  /** Services that users call; absent: flows begin where traces do. */
-  readonly entries?: () => Iterable<string>;
-  /** Names and uids of pods with the services of their workloads. */
-  readonly pods?: () => Iterable<readonly [string, string]>;
-  /** Any 32-bit number, secret from senders: keeps them from choosing ids that collide in the hash tables. */
-  readonly hashSeed?: number;
-  /** Objectives of routes: requests over them are counted. Undefined while there are none. */
-  readonly routes?: () => RouteRules | undefined;
-  /** Services that are known before spans or workloads name them; asked when names run short. */
-  readonly knownServices?: () => Iterable<string>;
-  /** Paths of probes; absent: probes are known by their user agent alone. */
-  readonly probePaths?: ProbePaths;
-}
-
-/** What a builder has done since it was made. */
-export interface WindowBuilderTotals {
-  readonly spansAccepted: number;
-  readonly tracesEvaluated: number;
-  /** Traces evaluated before their grace was over, for lack of room. */
-  readonly tracesEvaluatedEarly: number;
-  readonly drops: Readonly<Partial<Record<DropReason, number>>>;
-  /** Spans that were refused of services that are known, by reason. */
-  readonly refused: readonly RefusedSpans[];
-  /** Streams that were open at once, by service: a mean of those that ended in the last window. */
-  readonly streams: ReadonlyMap<string, number>;
-  /** Spans that said they stand for more requests than was believed. */
-  readonly weightsClamped: number;
-  /** Spans taken for probes of a kubelet, by what gave them away. */
-  readonly probes: Readonly<Probes["counts"]>;
-  /** Held now. */
-  readonly openTraces: number;
-  readonly openSpans: number;
-  readonly services: number;
-  readonly flows: number;
-}
-
-export interface RefusedSpans {
-  readonly service: string;
-  readonly reason: ArrivalDrop;
-  readonly count: number;
-}
-
 const NS_PER_MS = 1e6;
 const NS_PER_SECOND = 1e9;
 /** Quiet traces evaluated with every batch, beside two for each of its spans: many that fell quiet at once hold nobody up. */
@@ -91,10 +41,6 @@ const CLOSED_PER_ADD = 1_000;
 const COUNTED_PER_TRACE = 4;
 /** A trace that holds too much is looked through again once it has grown by this factor. */
 const RELIEF_GROWTH = 1.25;
-/** Delays are looked at this often. ms */
-const LEARN_MS = 1_000;
-/** Services that are no entry are waited for up to this, unless an entry's spans come as late. */
-const MOST_OF_OTHERS_SECONDS = 15;
 /** Clocks and exporters without an end write one of 1970. ms */
 const NO_END_MS = 1_000;
 /** After so long a trace without its first span is more likely one that lost it than one that goes on. ms */
@@ -138,15 +84,16 @@ export class WindowBuilder {
   private spansAccepted = 0;
   private tracesEvaluated = 0;
   private tracesEvaluatedEarly = 0;
-  /** Time after the end of a window in which its spans are waited for: longer than configured where they come later, up to a limit. */
-  private waitSeconds: number;
-  private learntMs = -Infinity;
+  private readonly wait: ArrivalWait;
 
   constructor(options: WindowBuilderOptions) {
     const { windowSeconds, namespace, hashSeed, knownServices, probePaths, ...rest } = options;
     const { cluster, entries, environment, pods, routes, ...limits } = rest;
     this.limits = { ...DEFAULT_WINDOW_LIMITS, ...limits };
-    this.waitSeconds = this.limits.traceGraceSeconds;
+    this.wait = new ArrivalWait(this.limits, this.completeness, (service) => {
+      if (this.entries.has(service)) return true;
+      return this.isOurs(service) ? false : undefined;
+    });
     this.windowSeconds = windowSeconds;
     this.windowNs = windowSeconds * NS_PER_SECOND;
     this.namespace = namespace;
@@ -217,7 +164,7 @@ export class WindowBuilder {
       }
     }
     if (!this.entries.isComplete) this.entries.refresh();
-    this.learnWait(nowMs);
+    this.wait.learn(nowMs);
     this.closeQuiet(nowMs, CLOSED_PER_ADD + 2 * batch.length);
     if (this.intervals.measured.size > this.maxPending) this.forget(nowMs);
     return this.result(accepted, batch.length + batch.invalidIds - accepted, reasons);
@@ -297,7 +244,7 @@ export class WindowBuilder {
     const whole = this.lost.look(set, this.evidence(measured));
     this.lastAside = this.aside.take(this.windowSeconds);
     this.completeness.next();
-    this.learnWait(nowMs, this.waitSeconds - this.windowSeconds);
+    this.wait.learn(nowMs, this.wait.seconds - this.windowSeconds);
     if (measured !== undefined) this.entries.learn(measured);
     this.streams.refresh();
     this.intervals.built(number);
@@ -313,25 +260,7 @@ export class WindowBuilder {
 
   /** Time after the end of a window in which its spans are waited for now, at least the configured grace. */
   get graceSeconds(): number {
-    return this.waitSeconds;
-  }
-
-  /** Waits longer as soon as spans come later, and shorter by a window's length at most with each window. */
-  private learnWait(nowMs: number, shortestSeconds = this.waitSeconds): void {
-    if (Math.abs(nowMs - this.learntMs) < LEARN_MS && shortestSeconds === this.waitSeconds) return;
-    this.learntMs = nowMs;
-    const { maxGraceSeconds, traceGraceSeconds } = this.limits;
-    if (maxGraceSeconds <= traceGraceSeconds) return;
-    const limits = {
-      leastSeconds: traceGraceSeconds,
-      mostSeconds: maxGraceSeconds,
-      mostOfOthersSeconds: MOST_OF_OTHERS_SECONDS,
-    };
-    const wanted = this.completeness.waitSeconds(limits, (service) => {
-      if (this.entries.has(service)) return true;
-      return this.isOurs(service) ? false : undefined;
-    });
-    this.waitSeconds = Math.max(shortestSeconds, wanted);
+    return this.wait.seconds;
   }
 
   /** What is not known for lack of a setting, in words. */
@@ -345,7 +274,7 @@ export class WindowBuilder {
 
   private missingOf(service: number): string | undefined {
     return this.isOurs(service)
-      ? this.completeness.missing(service, this.names.services.nameOf(service), this.waitSeconds)
+      ? this.completeness.missing(service, this.names.services.nameOf(service), this.wait.seconds)
       : undefined;
   }
 
@@ -424,7 +353,7 @@ export class WindowBuilder {
     const isRoot = isZero(batch.parentId, 2 * index, 2);
     if (trace.spans >= this.limits.maxSpansPerTrace) {
       if (trace.spans >= trace.relieveAt) this.relieve(trace, nowMs);
-      if (!isRoot && this.fold(trace, batch, index, startNs)) return undefined;
+      if (!isRoot && foldCall(this.arena, trace, batch, index, startNs)) return undefined;
       const isRequest = isRoot || isRequestKind(batch.kind[index] ?? 0);
       if (trace.spans >= (isRequest ? 4 : 2) * this.limits.maxSpansPerTrace)
         return this.refuse(batch, index, "trace-too-large", nowMs);
@@ -441,7 +370,7 @@ export class WindowBuilder {
       next: trace.head,
     });
     trace.spans += 1;
-    this.noteFoldable(trace, batch, index, endNs);
+    noteFoldable(trace, batch, index, endNs, this.limits.maxSpansPerTrace);
     trace.earliestEventNs = Math.min(trace.earliestEventNs, isRoot ? startNs : endNs);
     return undefined;
   }
@@ -521,7 +450,7 @@ export class WindowBuilder {
     if (closedMs === undefined || closedMs === Infinity) return closedMs === Infinity;
     const isRequest = isRequestKind(batch.kind[index] ?? 0) || isZero(batch.parentId, 2 * index, 2);
     if (isRequest) return this.wasCounted(batch, index, key);
-    return endNs <= (closedMs - 1e3 * this.waitSeconds - (this.epochMs ?? 0)) * NS_PER_MS;
+    return endNs <= (closedMs - 1e3 * this.wait.seconds - (this.epochMs ?? 0)) * NS_PER_MS;
   }
 
   private wasCounted({ kind, spanId }: SpanBatch, index: number, key: number): boolean {
@@ -533,7 +462,7 @@ export class WindowBuilder {
    * @returns false where it holds one request, or nothing any more
    */
   private relieve(trace: OpenTrace, nowMs: number): boolean {
-    const overNs = (nowMs - (this.epochMs ?? nowMs) - 1e3 * this.waitSeconds) * NS_PER_MS;
+    const overNs = (nowMs - (this.epochMs ?? nowMs) - 1e3 * this.wait.seconds) * NS_PER_MS;
     const isShared = !trace.isProbe && this.evaluation.countOver(trace, overNs, nowMs);
     trace.relieveAt = RELIEF_GROWTH * trace.spans;
     if (!isShared) return false;
@@ -543,31 +472,13 @@ export class WindowBuilder {
     return trace.spans > 0;
   }
 
-  /** Puts a CLIENT span to the others of its parent. @returns whether there is one that it can be put to */
-  private fold(trace: OpenTrace, batch: SpanBatch, index: number, startNs: number): boolean {
-    if (!isCall(batch.kind[index] ?? 0)) return false;
-    const calls = trace.folded?.get(parentKey(batch, index));
-    if (calls === undefined) return false;
-    const endNs = startNs + (batch.durationNs[index] ?? 0);
-    this.arena.fold(calls.slot, startNs, endNs, calls.endNs);
-    calls.endNs = Math.max(calls.endNs, endNs);
-    return true;
-  }
-
-  /** Later CLIENT spans of the same parent are put to the first one that is beyond what a trace may hold. */
-  private noteFoldable(trace: OpenTrace, batch: SpanBatch, index: number, endNs: number): void {
-    if (trace.spans <= this.limits.maxSpansPerTrace || !isCall(batch.kind[index] ?? 0)) return;
-    trace.folded ??= new Map();
-    trace.folded.set(parentKey(batch, index), { slot: trace.head, endNs });
-  }
-
   /**
    * Evaluates quiet traces, at most `most` of them. One that is still running by all signs is kept until
    * `maxTraceSeconds`.
    * @returns whether those were all
    */
   private closeQuiet(nowMs: number, most = Infinity): boolean {
-    const quietBeforeMs = nowMs - 1e3 * this.waitSeconds;
+    const quietBeforeMs = nowMs - 1e3 * this.wait.seconds;
     let left = most;
     let trace = this.traces.quietest;
     for (; trace !== undefined && trace.lastArrivalMs <= quietBeforeMs && left > 0; left -= 1) {
@@ -629,9 +540,4 @@ export class WindowBuilder {
 function unusable(service: number): ArrivalDrop {
   if (service === INVALID) return "invalid-service";
   return service === FOREIGN ? "no-application" : "service-limit";
-}
-
-/** A number for the id of the span's parent. */
-function parentKey({ parentId }: SpanBatch, index: number): number {
-  return (parentId[2 * index] ?? 0) * 2 ** 32 + (parentId[2 * index + 1] ?? 0);
 }

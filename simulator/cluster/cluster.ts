@@ -99,7 +99,6 @@ export class Cluster {
   outOfMemory(server: Server): void {
     const pod = this.byServer.get(server);
     if (pod === undefined) return;
-    const { cluster } = this.model;
     const nowMs = this.engine.nowMs;
     this.ledger(pod).oomKills += 1;
     pod.oomKills += 1;
@@ -112,9 +111,8 @@ export class Cluster {
     pod.phase = "starting";
     this.engine.traffic.leave(server);
     // The first restart is immediate, as the kubelet's.
-    const base = cluster.crashBackoffSeconds ?? CRASH_BACKOFF_SECONDS;
     const pauseSeconds =
-      pod.crashes === 1 ? 0 : Math.min(MOST_BACKOFF_SECONDS, base * 2 ** (pod.crashes - 2));
+      pod.crashes === 1 ? 0 : Math.min(MOST_BACKOFF_SECONDS, CRASH_BACKOFF_SECONDS * 2 ** (pod.crashes - 2));
     this.engine.agenda.at(nowMs + 1e3 * pauseSeconds + this.startMs(pod, pod.oomKills), () =>
       this.becomeReady(pod),
     );
@@ -314,8 +312,7 @@ export class Cluster {
     for (const { server } of lost) {
       if (server !== undefined) this.engine.traffic.kill(server);
     }
-    const seconds = this.model.cluster.nodeLossSeconds ?? NODE_LOSS_SECONDS;
-    this.engine.agenda.at(this.engine.nowMs + 1e3 * seconds, () => {
+    this.engine.agenda.at(this.engine.nowMs + 1e3 * NODE_LOSS_SECONDS, () => {
       for (const pod of lost) if (pod.node === node) this.gone(pod);
       for (const deployment of this.deployments) deployment.reconcile();
     });

@@ -43,10 +43,6 @@ export class Scheduler {
     return Math.max(0, (this.model.nodeAutoscaler?.maxNodes ?? 0) - this.present.size);
   }
 
-  get pendingPods(): readonly Pod[] {
-    return this.pending;
-  }
-
   nodeCoreSeconds(nowMs: number): number {
     let cores = 0;
     for (const node of this.present) cores += node.cores;

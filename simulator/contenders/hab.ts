@@ -34,10 +34,10 @@ export function balancedPods(loads: ReadonlyMap<string, StationLoad>, budget: nu
   };
   for (let left = budget - pods.size; left > 0; left -= 1) {
     const [first] = [...pods.keys()]
-      .map((service) => [service, ...gainOf(service)] as const)
-      .sort(([, unstableA, a], [, unstableB, b]) => unstableB - unstableA || b - a);
+      .map((service) => ({ service, gain: gainOf(service) }))
+      .sort(({ gain: [unstableA, a] }, { gain: [unstableB, b] }) => unstableB - unstableA || b - a);
     if (first === undefined) break;
-    pods.set(first[0], (pods.get(first[0]) ?? 1) + 1);
+    pods.set(first.service, (pods.get(first.service) ?? 1) + 1);
   }
   return pods;
 }

@@ -49,10 +49,6 @@ export interface ClusterModel {
   readonly podStartMs: Distribution;
   /** A pod that is taken down is killed after this time. Default 30. */
   readonly drainSeconds?: number;
-  /** Pods of a lost node are replaced after this time; until then calls to them fail. Default 40. */
-  readonly nodeLossSeconds?: number;
-  /** Pause before a container that was killed starts again: the first of a series that doubles. Default 10. */
-  readonly crashBackoffSeconds?: number;
 }
 
 /** Something that happens at a given time of the run. Intervals end before `untilSeconds`. */
@@ -96,8 +92,6 @@ export interface TelemetryModel {
   readonly statesRatio?: boolean;
   /** Interval of metrics-server, seconds. Default 15. */
   readonly scrapeSeconds?: number;
-  /** From the end of a scrape until its values are shown. Default 0. */
-  readonly metricDelaySeconds?: number;
 }
 
 /** Everything that one run needs beside a seed. */

@@ -44,9 +44,8 @@ export class Metrics {
     for (const pod of this.pods.keys()) if (pod.node === undefined) this.pods.delete(pod);
   }
 
-  /** metrics-server scrapes: what was used since the last scrape is shown once `show` is called. */
-  scrape(nowMs: number): () => void {
-    const found: [PodMetrics, Shown | undefined][] = [];
+  /** metrics-server scrapes, and shows what was used since its last scrape. */
+  scrape(nowMs: number): void {
     for (const pod of this.running()) {
       const { server } = pod;
       if (server === undefined) continue;
@@ -57,18 +56,12 @@ export class Metrics {
       metrics.scraped = { atMs: nowMs, mainMs, sidecarMs };
       if (scraped === undefined) continue;
       const elapsedMs = nowMs - scraped.atMs;
-      found.push([
-        metrics,
-        {
-          mainCores: (mainMs - scraped.mainMs) / elapsedMs,
-          sidecarCores: server.proxy === undefined ? undefined : (sidecarMs - scraped.sidecarMs) / elapsedMs,
-          memoryBytes: server.memoryBytes,
-        },
-      ]);
+      metrics.shown = {
+        mainCores: (mainMs - scraped.mainMs) / elapsedMs,
+        sidecarCores: server.proxy === undefined ? undefined : (sidecarMs - scraped.sidecarMs) / elapsedMs,
+        memoryBytes: server.memoryBytes,
+      };
     }
-    return () => {
-      for (const [metrics, shown] of found) metrics.shown = shown;
-    };
   }
 
   /** A scrape failed: nothing is shown until two have succeeded again. */

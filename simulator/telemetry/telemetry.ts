@@ -102,15 +102,13 @@ export class Telemetry {
   }
 
   private scrape(): void {
-    const { agenda, cluster, faults, model, now } = this.parts;
+    const { cluster, faults, now } = this.parts;
     cluster.retrySizes();
     if (this.isIn(faults.metricOutages)) {
       this.metrics.forget();
       return;
     }
-    const show = this.metrics.scrape(now());
-    if (model.metricDelaySeconds === undefined) show();
-    else agenda.at(now() + 1e3 * model.metricDelaySeconds, show);
+    this.metrics.scrape(now());
   }
 
   /** At the start of the run and then at multiples of the period. */

@@ -4,7 +4,7 @@ import { RecommendationList as RecommendationListSchema } from "@tradewind/core/
 import type { Running } from "@tradewind/core/process/running.ts";
 import type { Plan } from "@tradewind/core/contract/plan.ts";
 import { startExporter } from "@tradewind/exporter/exporter.ts";
-import type { ExporterEdges } from "@tradewind/exporter/exporter.ts";
+import type { ExporterEdges } from "@tradewind/exporter/decision-parts.ts";
 import type { ExporterInput } from "@tradewind/exporter/options.ts";
 import { fakePredictor } from "./fake-predictor.ts";
 import type { FakePredictor } from "./fake-predictor.ts";

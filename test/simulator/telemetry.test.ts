@@ -225,17 +225,6 @@ describe("windows of a simulated application", () => {
     ]);
   });
 
-  it("metrics-server shows a scrape only after its delay", () => {
-    const world = calmWorld({
-      model: { telemetry: { sampledRatio: 0, spanDelaySeconds: 0, metricDelaySeconds: 8 } },
-    });
-    const shownAt = [16, 22, 24].map((second) => {
-      world.advanceTo(at(second));
-      return world.pods("door")[0]?.cpuUsageCores;
-    });
-    expect(shownAt.map((value) => value === undefined)).toEqual([true, true, false]);
-  });
-
   it("list every container of a pod, the proxy beside the main one", () => {
     const sidecar = {
       name: "proxy",

@@ -6,18 +6,18 @@ import { malformed } from "../../parse/malformed.ts";
 import { OptionalFile } from "../../read/optional-file.ts";
 import type { HeldFile } from "../../read/reader.ts";
 import { CHANNEL } from "../../sampling/signal.ts";
+import type { SignalOptions } from "../../sampling/signal.ts";
 import { COLUMN } from "../columns.ts";
 import type { ContainerColumn } from "../columns.ts";
 import { CPU_TOLERANCE_CORES, cpuToleranceCores } from "./tolerance.ts";
 import { put } from "./probe.ts";
-import type { CgroupPlace, Probe, ProbeSchedule, ProbeTarget } from "./probe.ts";
+import type { CgroupPlace, Probe, ProbeTarget } from "./probe.ts";
 import { Throttling } from "./throttling.ts";
 
-export const CPU_SCHEDULE: ProbeSchedule = {
+export const CPU_SCHEDULE: SignalOptions = {
   kind: "counter",
   tolerance: CPU_TOLERANCE_CORES,
   channels: CHANNEL.cpu,
-  pruning: "sum",
 };
 
 export const CPU_FILLS: readonly ContainerColumn[] = [

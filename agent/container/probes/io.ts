@@ -3,15 +3,15 @@ import { AbsentSource } from "../../read/file-error.ts";
 import { OptionalFile } from "../../read/optional-file.ts";
 import type { HeldFile } from "../../read/reader.ts";
 import { CHANNEL } from "../../sampling/signal.ts";
+import type { SignalOptions } from "../../sampling/signal.ts";
 import type { ContainerColumn } from "../columns.ts";
 import { put } from "./probe.ts";
-import type { CgroupPlace, Probe, ProbeSchedule, ProbeTarget } from "./probe.ts";
+import type { CgroupPlace, Probe, ProbeTarget } from "./probe.ts";
 
-const SCHEDULE: ProbeSchedule = {
+const SCHEDULE: SignalOptions = {
   kind: "counter",
   tolerance: 4 * 1024 * 1024,
   channels: CHANNEL.io,
-  pruning: "sum",
 };
 
 const FILLS: readonly ContainerColumn[] = ["ioReadBytes", "ioWrittenBytes", "ioReads", "ioWrites"];

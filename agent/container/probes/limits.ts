@@ -4,10 +4,11 @@ import { OptionalFile } from "../../read/optional-file.ts";
 import type { ContainerColumn } from "../columns.ts";
 import type { SampleTime } from "../../sampling/sample-time.ts";
 import { put } from "./probe.ts";
-import type { CgroupPlace, Probe, ProbeSchedule, ProbeTarget } from "./probe.ts";
+import type { SignalOptions } from "../../sampling/signal.ts";
+import type { CgroupPlace, Probe, ProbeTarget } from "./probe.ts";
 
 /** Limits are settings: they move rarely, but a resize must show soon. */
-const SCHEDULE: ProbeSchedule = { kind: "gauge", tolerance: 0.01, minSeconds: 5, maxSeconds: 30 };
+const SCHEDULE: SignalOptions = { kind: "gauge", tolerance: 0.01, minSeconds: 5, maxSeconds: 30 };
 
 const FILLS: readonly ContainerColumn[] = ["cpuLimitCores", "memoryLimitBytes"];
 const NO_LIMITS = { cpuCores: Number.NaN, memoryBytes: Number.NaN };

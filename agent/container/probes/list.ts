@@ -22,10 +22,6 @@ export type CgroupProbeName = keyof typeof PROBES;
 
 /** Probes of a container. Those whose files are not there fail as absent and are dropped by the caller. */
 export const CONTAINER_PROBES = Object.keys(PROBES) as CgroupProbeName[];
-/** Probes of a pod's cgroup: CPU moves in some pods at any time, so the pod is what can prove that it did not. */
-export const POD_PROBES: readonly CgroupProbeName[] = ["cpu", "cpuPressure"];
-/** Probes of the root of all pods: memory and disks are calm for most of the time on the whole node at once. */
-export const ROOT_PROBES: readonly CgroupProbeName[] = ["io", "ioPressure", "memoryPressure"];
 
 export function makeProbe(name: CgroupProbeName, place: CgroupPlace, target: ProbeTarget): Probe {
   return PROBES[name](place, target);

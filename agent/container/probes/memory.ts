@@ -5,16 +5,17 @@ import { AbsentSource, readFailure } from "../../read/file-error.ts";
 import { OptionalFile } from "../../read/optional-file.ts";
 import type { HeldFile } from "../../read/reader.ts";
 import { CHANNEL } from "../../sampling/signal.ts";
+import type { SignalOptions } from "../../sampling/signal.ts";
 import { COLUMN, COLUMN_COUNT } from "../columns.ts";
 import type { ContainerColumn } from "../columns.ts";
 import { MEMORY_TOLERANCE_BYTES, memoryToleranceBytes } from "./tolerance.ts";
 import { put } from "./probe.ts";
-import type { CgroupPlace, Probe, ProbeSchedule, ProbeTarget } from "./probe.ts";
+import type { CgroupPlace, Probe, ProbeTarget } from "./probe.ts";
 
 /** The kernel gathers its per-CPU statistics when memory.stat is read. */
 const COST_SECONDS = 15e-6;
 
-const SCHEDULE: ProbeSchedule = {
+const SCHEDULE: SignalOptions = {
   kind: "gauge",
   tolerance: MEMORY_TOLERANCE_BYTES,
   channels: CHANNEL.memory,

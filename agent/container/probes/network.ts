@@ -7,15 +7,16 @@ import { unsignedAt } from "../../parse/number.ts";
 import { AbsentSource } from "../../read/file-error.ts";
 import type { HeldFile, Reader } from "../../read/reader.ts";
 import { CHANNEL } from "../../sampling/signal.ts";
-import type { Probe, ProbeSchedule } from "./probe.ts";
+import type { SignalOptions } from "../../sampling/signal.ts";
+import type { Probe } from "./probe.ts";
 
 /** Traffic of a pod's own network namespace. */
 export interface PodTraffic {
   /** @param seconds monotonic time of the read */
-  network(receivedBytes: number, sentBytes: number, seconds: number): void;
+  noteTraffic(receivedBytes: number, sentBytes: number, seconds: number): void;
 }
 
-const SCHEDULE: ProbeSchedule = {
+const SCHEDULE: SignalOptions = {
   kind: "counter",
   tolerance: 1.25e6,
   channels: CHANNEL.network,
@@ -66,7 +67,7 @@ export class NetworkProbe implements Probe {
       received += receivedBytes;
       sent += sentBytes;
     }
-    traffic.network(received, sent, seconds);
+    traffic.noteTraffic(received, sent, seconds);
     return received + sent;
   }
 

@@ -3,22 +3,22 @@ import { parsePressure } from "../../parse/pressure.ts";
 import { AbsentSource } from "../../read/file-error.ts";
 import type { HeldFile } from "../../read/reader.ts";
 import { CHANNEL } from "../../sampling/signal.ts";
+import type { SignalOptions } from "../../sampling/signal.ts";
 import type { ContainerColumn } from "../columns.ts";
 import { put } from "./probe.ts";
-import type { CgroupPlace, Probe, ProbeSchedule, ProbeTarget } from "./probe.ts";
+import type { CgroupPlace, Probe, ProbeTarget } from "./probe.ts";
 
 interface Kind {
   readonly file: string;
   readonly some: ContainerColumn;
   readonly full: ContainerColumn;
-  readonly schedule: ProbeSchedule;
+  readonly schedule: SignalOptions;
 }
 
-const schedule = (channels: number): ProbeSchedule => ({
+const schedule = (channels: number): SignalOptions => ({
   kind: "counter",
   tolerance: 0.05,
   channels,
-  pruning: "zero",
 });
 
 const KINDS = {
@@ -56,7 +56,7 @@ export class PressureProbe implements Probe {
     this.#target = target;
   }
 
-  get schedule(): ProbeSchedule {
+  get schedule(): SignalOptions {
     return KINDS[this.name].schedule;
   }
 

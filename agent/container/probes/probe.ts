@@ -18,14 +18,10 @@ export type ProbeName =
   | "network"
   | "process";
 
-/** How a probe is scheduled: its signal, apart from its place in the tree. */
-export type ProbeSchedule = Omit<SignalOptions, "parent">;
-
 /** A few files of one container that are read together and judged by one value. */
 export interface Probe {
-  /** Its kind; the probe of the same kind of an enclosing cgroup is its parent. */
   readonly name: ProbeName;
-  readonly schedule: ProbeSchedule;
+  readonly schedule: SignalOptions;
   /** What it writes of the container's values. */
   readonly fills: readonly ContainerColumn[];
   /** Movement that does not matter, where that depends on what was read: then in the place of the schedule's. */

@@ -4,10 +4,11 @@ import { parseProcessIo, parseProcessStat, parseResidentBytes } from "../../pars
 import { readFailure } from "../../read/file-error.ts";
 import type { HeldFile, Reader } from "../../read/reader.ts";
 import { CHANNEL } from "../../sampling/signal.ts";
+import type { SignalOptions } from "../../sampling/signal.ts";
 import type { ContainerColumn } from "../columns.ts";
 import { CPU_TOLERANCE_CORES } from "./tolerance.ts";
 import { put } from "./probe.ts";
-import type { Probe, ProbeSchedule, ProbeTarget } from "./probe.ts";
+import type { Probe, ProbeTarget } from "./probe.ts";
 
 /** Thrown when the process ended, or its id now belongs to another one. */
 export class ProcessGone extends TradewindError {
@@ -17,7 +18,7 @@ export class ProcessGone extends TradewindError {
   }
 }
 
-const SCHEDULE: ProbeSchedule = {
+const SCHEDULE: SignalOptions = {
   kind: "counter",
   tolerance: CPU_TOLERANCE_CORES,
   maxSeconds: 5,

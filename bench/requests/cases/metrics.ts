@@ -19,8 +19,6 @@ interface Scraped {
   readonly offsetSeconds?: number;
   /** The process starts anew, and counts from 0, so long after the first window began. */
   readonly restartsAfterSeconds?: number;
-  /** Labels of the histogram that the counter lacks, or the other way round. */
-  readonly onlyInCounter?: Readonly<Record<string, string>>;
 }
 
 /** A counter and a histogram of requests that all take the same time, as a server has scraped them. */
@@ -44,7 +42,7 @@ function scrape(world: World, one: Scraped): void {
     }
     world.series.push({ labels: { ...labels, ...more, __name__: name }, samples });
   };
-  if (one.counter !== undefined) grow(one.counter, 1, one.onlyInCounter);
+  if (one.counter !== undefined) grow(one.counter, 1);
   for (const bound of [...BOUNDS, Infinity]) {
     const le = bound === Infinity ? "+Inf" : String(Number(((bound * seconds) / unit).toPrecision(6)));
     grow(`${one.histogram}_bucket`, bound >= 1 ? 1 : 0, { le });
@@ -60,7 +58,6 @@ interface Family {
   readonly served: (service: string) => Record<string, string>;
   /** Absent where the family has no calls. */
   readonly called?: (from: string, to: string) => Record<string, string>;
-  readonly onlyInCounter?: Record<string, string>;
 }
 
 const RATE = 10;

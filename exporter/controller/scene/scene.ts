@@ -15,25 +15,27 @@ export function makeScene(
   namespaces: WatchedNamespaces,
   clock: Clock,
 ): Scene {
-  const served = new Map<string, ServedRecommendation>();
-  const known = (namespace: string): ReadonlyMap<string, ServiceWorkload> => {
+  const freshServices = (namespace: string): ReadonlyMap<string, ServiceWorkload> => {
     const view = namespaces.get(namespace);
     return view?.workloads.isFresh(FRESH_MS) === true ? view.services() : new Map();
   };
-  const key = (...parts: readonly string[]): string => parts.join("\n");
-  const index = (): void => {
-    if (served.size > 0) return;
-    for (const each of list.recommendations) {
-      const workload = known(each.namespace).get(each.service)?.workload;
-      if (workload !== undefined) served.set(key(each.namespace, workload.kind, workload.name), each);
+  const servedByWorkload = new Map<string, ServedRecommendation>();
+  /** Done when a part first asks: most look at services alone. */
+  const indexWorkloads = (): void => {
+    if (servedByWorkload.size > 0) return;
+    for (const recommendation of list.recommendations) {
+      const { namespace, service } = recommendation;
+      const workload = freshServices(namespace).get(service)?.workload;
+      if (workload === undefined) continue;
+      servedByWorkload.set(workloadKey(namespace, workload.kind, workload.name), recommendation);
     }
   };
-  const triggers = new Map<string, ReadonlyMap<string, readonly RecommendationTrigger[]>>();
+  const triggersByNamespace = new Map<string, ReadonlyMap<string, readonly RecommendationTrigger[]>>();
   const triggersOf = (namespace: string, service: string): readonly RecommendationTrigger[] => {
     const byService =
-      triggers.get(namespace) ??
+      triggersByNamespace.get(namespace) ??
       Map.groupBy(namespaces.get(namespace)?.workloads.triggers() ?? [], (trigger) => trigger.service);
-    triggers.set(namespace, byService);
+    triggersByNamespace.set(namespace, byService);
     return byService.get(service) ?? [];
   };
   return {
@@ -43,17 +45,23 @@ export function makeScene(
     monotonicMs: clock.monotonicMs(),
     view: (namespace) => namespaces.get(namespace),
     service: (namespace, service) => {
-      const found = known(namespace).get(service);
-      const isKnown = namespaces.get(namespace)?.workloads.knowsAutoscalers(FRESH_MS) === true;
-      return found === undefined || isKnown ? found : { ...found, scalePoints: ["cpu", "memory"] };
+      const workload = freshServices(namespace).get(service);
+      const knowsAutoscalers = namespaces.get(namespace)?.workloads.knowsAutoscalers(FRESH_MS) === true;
+      // An HPA that cannot be read may scale on CPU or memory.
+      return workload === undefined || knowsAutoscalers
+        ? workload
+        : { ...workload, scalePoints: ["cpu", "memory"] };
     },
     isPaused: (namespace, service) =>
       triggersOf(namespace, service).some(({ multiplies, pause }) => multiplies || pause?.of === "scaling"),
     isContested: (namespace, service) =>
       triggersOf(namespace, service).some(({ rivals }) => rivals.length > 0),
     served: (namespace, kind, name) => {
-      index();
-      return served.get(key(namespace, kind, name));
+      indexWorkloads();
+      return servedByWorkload.get(workloadKey(namespace, kind, name));
     },
   };
 }
+
+const workloadKey = (...parts: readonly [namespace: string, kind: string, name: string]): string =>
+  parts.join("\n");

@@ -240,19 +240,12 @@ const objective: Check = (facts) => {
     (grows > 0 || growthRatio <= 1) && (isExplained || (expectedOverRatio ?? Infinity) <= allowedRatio);
   const isMet = budgetLeftRatio === undefined || budgetLeftRatio >= 0 || !isMissed || isEnded;
   const now = `${percent(latelyOverRatio)} of the requests are over the objective now`;
-  const why = !isMissed
-    ? ""
-    : isEnded
-      ? ", which more replicas are expected to end"
-      : isExplained
-        ? ", and no size that is recommended ends it: see tradewind explain"
-        : ", which the models do not explain: see tradewind explain";
   const text =
     budgetLeftRatio === undefined
       ? "no request was held to the objective"
       : budgetLeftRatio >= 0
         ? `${percent(budgetLeftRatio)} of the error budget is left`
-        : `the error budget is overspent by ${percent(-budgetLeftRatio)}; ${now}${why}`;
+        : `the error budget is overspent by ${percent(-budgetLeftRatio)}; ${now}${prospectOf(isMissed, isEnded, isExplained)}`;
   const numbers = {
     ...(budgetLeftRatio !== undefined && { budgetLeftRatio }),
     latelyOverRatio,
@@ -264,6 +257,15 @@ const objective: Check = (facts) => {
 };
 
 /** What the newest plan expects at the sizes that it recommends, and whether the models explain what was measured. */
+/** What becomes of a miss of now; nothing where there is none. */
+function prospectOf(isMissed: boolean, isEnded: boolean, isExplained: boolean): string {
+  if (!isMissed) return "";
+  if (isEnded) return ", which more replicas are expected to end";
+  return isExplained
+    ? ", and no size that is recommended ends it: see tradewind explain"
+    : ", which the models do not explain: see tradewind explain";
+}
+
 function expectedNow({ policyReasons = [] }: ReadyFacts["head"]): {
   readonly expectedOverRatio: number | undefined;
   readonly isExplained: boolean;

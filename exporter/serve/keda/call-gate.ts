@@ -94,7 +94,7 @@ export class CallGate {
       return false;
     }
     this.#meter.charge(sender, CONNECTION_SECONDS, nowMs);
-    const key = keyOf(socket);
+    const key = connectionKey(socket);
     const allowed = this.#limits.maxConnectionCalls;
     const connection: Connection = {
       sender,
@@ -113,7 +113,7 @@ export class CallGate {
 
   /** KEDA opens a stream on a connection, or a stream on it ends. */
   changeStreams(remote: Remote, by: 1 | -1): void {
-    const connection = this.#connections.get(keyOf(remote));
+    const connection = this.#connections.get(connectionKey(remote));
     if (connection === undefined) return;
     connection.streams += by;
     this.#tell(connection);
@@ -148,7 +148,7 @@ export class CallGate {
     const known = this.#bySession.get(session);
     // One that has ended has no socket to ask.
     if (known !== undefined || session.destroyed) return known;
-    const connection = this.#connections.get(keyOf(session.socket));
+    const connection = this.#connections.get(connectionKey(session.socket));
     if (connection === undefined) return undefined;
     connection.session = session;
     this.#bySession.set(session, connection);
@@ -192,7 +192,7 @@ function calmDown(session: Http2Session): void {
   session.destroy();
 }
 
-const keyOf = ({
+const connectionKey = ({
   localPort,
   remoteAddress,
   remotePort,

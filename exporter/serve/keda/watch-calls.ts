@@ -120,8 +120,8 @@ class WatchedCall extends ServerInterceptingCall implements Listener {
   readonly #open: OpenCalls;
   #listener: Listener | undefined;
   #isOver = false;
-  /** Set once its request has come. */
-  #endOnConnection: (() => void) | undefined;
+  /** Says that the connection has one call less at work; set once its request has come. */
+  #releaseConnection: (() => void) | undefined;
 
   constructor(call: Call, rpc: string, isUnary: boolean, open: OpenCalls) {
     super(call);
@@ -164,7 +164,7 @@ class WatchedCall extends ServerInterceptingCall implements Listener {
     if (this.#isOver) return;
     const { connections, gate } = this.#open.edges;
     const remote = this.#call.getConnectionInfo();
-    this.#endOnConnection = connections()?.begin(remote) ?? (() => undefined);
+    this.#releaseConnection = connections()?.begin(remote) ?? (() => undefined);
     if (!this.#isUnary) gate.changeStreams(remote, 1);
   }
 
@@ -185,8 +185,8 @@ class WatchedCall extends ServerInterceptingCall implements Listener {
     this.#isOver = true;
     this.#open.remove(this);
     const { gate, monotonicMs, observer } = this.#open.edges;
-    if (this.#endOnConnection !== undefined) {
-      this.#endOnConnection();
+    if (this.#releaseConnection !== undefined) {
+      this.#releaseConnection();
       if (!this.#isUnary) gate.changeStreams(this.#call.getConnectionInfo(), -1);
     }
     observer.finished(this.#rpc, code, (monotonicMs() - this.startedMs) / 1e3);

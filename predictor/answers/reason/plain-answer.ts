@@ -102,7 +102,9 @@ function entriesOf(fields: readonly (readonly [string, string])[]): unknown[] {
       Object.assign(entry?.evidence.at(-1) ?? {}, { value });
     else if (entry !== undefined) entry.fields[name] = value;
   }
-  return entries.map(({ evidence, fields: own }) => (evidence.length > 0 ? { ...own, evidence } : own));
+  return entries.map(({ evidence, fields: own }) =>
+    evidence.length > 0 ? Object.assign(own, { evidence }) : own,
+  );
 }
 
 function yamlOf(text: string): unknown {

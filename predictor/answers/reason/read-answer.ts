@@ -238,8 +238,8 @@ function numberOf(value: unknown, idOf: IdOf): unknown {
     .filter((word) => word !== "");
   const numbers = words.filter((word) => /^\d+$/.test(word)).map(Number);
   if (words[0] !== undefined && Number(words[0]) === numbers[0]) return numbers[0];
-  const ids = words.map((word) => idOf(word)).filter((id) => id !== undefined);
-  return ids[0] ?? numbers[0] ?? 0;
+  const id = words.map((word) => idOf(word)).find((each) => each !== undefined);
+  return id ?? numbers[0] ?? 0;
 }
 
 const TYPE_WORDS: readonly (readonly [RegExp, Fault["type"]])[] = [

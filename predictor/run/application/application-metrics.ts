@@ -5,7 +5,7 @@ import type { Window } from "@tradewind/core/contract/window.ts";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { HourlyCost, JudgedRequests } from "../../decide/facts/accounts.ts";
 import type { ServiceQueue } from "../../decide/facts/queue-estimate.ts";
-import type { WindowBuilderTotals } from "../../window/window-builder.ts";
+import type { WindowBuilderTotals } from "../../window/builder-options.ts";
 
 const SERVICE_LABELS = ["namespace", "service"] as const;
 const FAST_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];

@@ -5,7 +5,7 @@ import { ASKING_KEYS, tellingAgent } from "../../window/user-agent.ts";
 import { ResourceReader } from "../otlp/resource-attributes.ts";
 import { hexId } from "../otlp/ids.ts";
 import { spanKind } from "../otlp/span-kind.ts";
-import { countOf } from "../traces/stored-otlp.ts";
+import { countOf } from "../otlp/json-span.ts";
 
 const Tag = z.object({ key: z.string(), value: z.unknown().optional() });
 

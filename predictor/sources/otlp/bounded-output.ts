@@ -24,7 +24,8 @@ export class BoundedOutput {
   }
 
   /**
-   * Writes `count` bytes that stand `distance` before the end again. Where `count` is larger they are a pattern that goes on.
+   * Appends a copy of the `count` bytes that begin `distance` bytes before the end (a back-reference of LZ77). Where `count` is
+   * larger than `distance`, those bytes repeat.
    * @throws RangeError beyond the limit
    */
   repeat(distance: number, count: number): void {

@@ -14,12 +14,6 @@ interface Place {
 export class ByteStrings {
   private readonly places: (Place | undefined)[] = Array.from({ length: PLACES }, () => undefined);
   private readonly decoder = new TextDecoder();
-  private readonly canonical: ReadonlyMap<string, string> | undefined;
-
-  /** @param canonical what some texts are given as */
-  constructor(canonical?: ReadonlyMap<string, string>) {
-    this.canonical = canonical;
-  }
 
   /** The bytes [from, to) as UTF-8; invalid sequences become U+FFFD. */
   text(bytes: Uint8Array, from: number, to: number): string {
@@ -27,8 +21,7 @@ export class ByteStrings {
     const at = hash(bytes, from, to) & (PLACES - 1);
     const place = this.places[at];
     if (place !== undefined && equals(place.bytes, bytes, from, to)) return place.text;
-    const written = this.decoder.decode(bytes.subarray(from, to));
-    const text = this.canonical?.get(written) ?? written;
+    const text = this.decoder.decode(bytes.subarray(from, to));
     // A copy: `slice` of a Buffer would be a view of the body, which others may overwrite.
     this.places[at] = { bytes: Uint8Array.prototype.slice.call(bytes, from, to), text };
     return text;

@@ -1,5 +1,4 @@
 import { TradewindError } from "@tradewind/core/values/errors.ts";
-import { ByteStrings } from "./byte-strings.ts";
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
@@ -17,47 +16,33 @@ const ZERO = 0x30;
 const MAX_DEPTH = 100;
 const LITERALS = ["null", "true", "false"].map((text) => Buffer.from(text));
 const [NULL] = LITERALS;
-/** Of an unsigned 64-bit integer. */
-const MAX_DIGITS = 20;
-/** Of a number with a fraction or an exponent. */
-export const MAX_NUMBER_BYTES = 40;
-const MAX_ESCAPED_BYTES = 8_192;
+/** Longer keys are none of ours. */
+const MAX_KEY_BYTES = 32;
 const NOTHING = new Uint8Array(0);
 
 /**
- * Reads JSON in UTF-8 from front to back, value by value, without building what nobody asks for. A body of 16 MiB costs no
- * memory beyond itself, and who reads decides when to stop.
+ * Goes through JSON in UTF-8 from front to back and builds the values that are asked for, once their parts are counted. A body
+ * of 16 MiB costs little memory beyond itself, and who reads decides when to stop.
  *
  * Objects and lists are read by loops: `for (let more = json.enterObject(); more; more = json.nextMember())`, and
- * `enterList`, `nextElement` alike; each turn must read or skip one value. `null` counts as empty.
+ * `enterList`, `nextElement` alike; each turn must build or skip one value. `null` counts as empty.
  */
 export class JsonScanner {
   /** Position in the text. */
   at = 0;
-  /** The text read last, a key or a value: these bytes of `source`, quotes left out. */
-  from = 0;
-  to = 0;
-  /** The bytes of the whole text, or of an unescaped string. */
-  source: Uint8Array = NOTHING;
+  /** The key read last; empty when it is longer than any that is known. */
+  key = "";
   private bytes: Uint8Array = NOTHING;
-  private readonly strings = new ByteStrings();
-  private readonly keys: ByteStrings;
   private readonly onSkip: () => void;
   private readonly expected: string;
 
   /**
-   * @param onSkip called for every value that is passed over; it may throw
+   * @param onSkip called for every value that is passed over or built; it may throw
    * @param expected what the text should be, for people
-   * @param names other names of keys
    */
-  constructor(
-    onSkip: () => void,
-    expected = "an ExportTraceServiceRequest",
-    names?: ReadonlyMap<string, string>,
-  ) {
+  constructor(onSkip: () => void, expected: string) {
     this.onSkip = onSkip;
     this.expected = expected;
-    this.keys = new ByteStrings(names);
   }
 
   /** Starts with a new text, which must be an object, or a list. A byte order mark is passed over. */
@@ -75,10 +60,9 @@ export class JsonScanner {
   /** Lets go of the text. */
   release(): void {
     this.bytes = NOTHING;
-    this.source = NOTHING;
   }
 
-  /** @returns whether the object has a member, whose key {@link text} then gives; false for null */
+  /** @returns whether the object has a member, whose key is then {@link key}; false for null */
   enterObject(): boolean {
     if (this.passNull()) return false;
     this.expect(OPEN_BRACE, "an object");
@@ -105,58 +89,6 @@ export class JsonScanner {
     return true;
   }
 
-  /** Reads a string, which {@link text}, `source`, `from` and `to` then give. @returns false for null */
-  readString(): boolean {
-    if (this.passNull()) return false;
-    if (this.peek() !== QUOTE) this.fail("a string is expected");
-    this.takeString();
-    return true;
-  }
-
-  /** The key or string read last, at most `maxBytes` of it. */
-  text(maxBytes: number): string {
-    return this.strings.text(this.source, this.from, Math.min(this.to, this.from + maxBytes));
-  }
-
-  /** As {@link text}, of a key: by the first of its names, where it has several. Empty when it is longer. */
-  key(maxBytes: number): string {
-    return this.to - this.from > maxBytes ? "" : this.keys.text(this.source, this.from, this.to);
-  }
-
-  /** Reads a number, bare or in a string, as it is written: `source`, `from` and `to` give it. @returns false for null */
-  readNumeric(): boolean {
-    if (this.passNull()) return false;
-    if (this.peek() === QUOTE) this.takeString();
-    else this.takeNumber();
-    const length = this.to - this.from;
-    if (length === 0 || length > MAX_NUMBER_BYTES) this.fail("a number is expected");
-    return true;
-  }
-
-  /** Whether the number read last is written with digits only, no more than an unsigned integer of 64 bits has. */
-  hasDigitsOnly(): boolean {
-    const { from, source, to } = this;
-    if (to - from > MAX_DIGITS) return false;
-    for (let at = from; at < to; at += 1) if (!isDigit(source[at] ?? 0)) return false;
-    return true;
-  }
-
-  /** @returns the integer, at most 15 digits, or the text; undefined for null */
-  readIntegerOrText(maxBytes: number): number | string | undefined {
-    if (this.peek() !== QUOTE) return this.readInteger();
-    this.takeString();
-    return this.text(maxBytes);
-  }
-
-  /** @returns the integer, at most 15 digits; undefined for null */
-  readInteger(): number | undefined {
-    if (this.passNull()) return undefined;
-    this.takeNumber();
-    const value = Number(this.text(MAX_DIGITS));
-    if (this.to === this.from || !Number.isSafeInteger(value)) this.fail("an integer is expected");
-    return value;
-  }
-
   /**
    * Passes over one value of any kind. Only its structure is checked, not how its numbers are written.
    * @throws TradewindError where it is not JSON, or nested too deep
@@ -174,14 +106,20 @@ export class JsonScanner {
     }
   }
 
-  /** Passes over one value of any kind as {@link skip}: {@link text} then gives it as it stands, a string without its quotes. */
-  skipText(): void {
-    const quotes = this.peek() === QUOTE ? 1 : 0;
+  /** Builds one value of any kind after passing over it. @throws TradewindError as {@link skip} */
+  value(): unknown {
     const begin = this.at;
     this.skip();
-    this.source = this.bytes;
-    this.from = begin + quotes;
-    this.to = this.at - quotes;
+    return this.parsed(begin);
+  }
+
+  private parsed(begin: number): unknown {
+    const { buffer, byteOffset } = this.bytes;
+    try {
+      return JSON.parse(Buffer.from(buffer, byteOffset + begin, this.at - begin).toString("utf8"));
+    } catch {
+      return this.fail("a number or an escape is not valid");
+    }
   }
 
   private skipScalar(first: number): void {
@@ -218,7 +156,9 @@ export class JsonScanner {
 
   private readKey(): boolean {
     if (this.peek() !== QUOTE) this.fail("a key is expected");
-    this.takeString();
+    const begin = this.at;
+    this.passString();
+    this.key = this.at - begin > MAX_KEY_BYTES + 2 ? "" : String(this.parsed(begin));
     this.expect(COLON, "a colon");
     return true;
   }
@@ -256,56 +196,18 @@ export class JsonScanner {
     if (!this.pass(byte)) this.fail(`${what} is expected`);
   }
 
-  /** Passes over a string. @returns whether it holds escapes */
-  private passString(): boolean {
+  private passString(): void {
     const { bytes } = this;
-    let escaped = false;
     for (let at = this.at + 1; at < bytes.length; at += 1) {
       const byte = bytes[at] ?? 0;
       if (byte === QUOTE) {
         this.at = at + 1;
-        return escaped;
+        return;
       }
       if (byte < SPACE) break;
-      if (byte === BACKSLASH) {
-        escaped = true;
-        at += 1;
-      }
+      if (byte === BACKSLASH) at += 1;
     }
-    return this.fail("a string does not end, or holds a control character");
-  }
-
-  private takeString(): void {
-    const begin = this.at;
-    if (this.passString()) {
-      this.source = this.unescaped(begin, this.at);
-      this.from = 0;
-      this.to = this.source.length;
-    } else {
-      this.source = this.bytes;
-      this.from = begin + 1;
-      this.to = this.at - 1;
-    }
-  }
-
-  /** What a string with escapes says; nothing when it is longer than anything that is read could be. */
-  private unescaped(from: number, to: number): Uint8Array {
-    if (to - from > MAX_ESCAPED_BYTES) return NOTHING;
-    const text = new TextDecoder().decode(this.bytes.subarray(from, to));
-    try {
-      return Buffer.from(JSON.parse(text) as string);
-    } catch {
-      return this.fail("a string holds an escape that does not exist");
-    }
-  }
-
-  /** What may be a number, up to the byte that ends it; empty where there is none. */
-  private takeNumber(): void {
-    this.peek();
-    this.source = this.bytes;
-    this.from = this.at;
-    this.to = this.endOfNumber();
-    this.at = this.to;
+    this.fail("a string does not end, or holds a control character");
   }
 
   private endOfNumber(): number {

@@ -166,7 +166,7 @@ export const OTHER_STEPS: Contender = {
       prices: { ...prices, cpuCoreHour: numberOf(parameters, "cpuPriceMultiple") * prices.cpuCoreHour },
       services: services.map((spec) => {
         const stepCores = numberOf(parameters, "stepMultiple") * spec.cpu.stepCores;
-        return { ...spec, cpu: { ...spec.cpu, stepCores } };
+        return Object.assign({}, spec, { cpu: { ...spec.cpu, stepCores } });
       }),
     };
     return startOurs({ ...setting, plant: { ...setting.plant, application: changed } }, { choice: "auto" });

@@ -108,7 +108,9 @@ function callGraph(): ApplicationModel {
   const replicas = replicasFor(application, SURGE.base, START_UTILISATION);
   return {
     ...application,
-    services: application.services.map((each) => ({ ...each, replicas: replicas[each.name] ?? 1 })),
+    services: application.services.map((each) =>
+      Object.assign({}, each, { replicas: replicas[each.name] ?? 1 }),
+    ),
   };
 }
 

@@ -14,13 +14,13 @@ function follow(
   id: SignalId,
   seconds: number,
   rate: (second: number) => number,
-  alarm: (second: number) => number = () => 0,
+  alarm: (second: number) => boolean = () => false,
 ): number[] {
   const read: number[] = [];
   let total = 0;
   for (let second = 0; second < seconds; second += 1) {
     const nowMs = second * 1e3;
-    if (alarm(second) !== 0) sampler.wake(CHANNEL.cpu, nowMs, alarm(second));
+    if (alarm(second)) sampler.wake(CHANNEL.cpu, nowMs);
     while (sampler.nextDue(nowMs, 500) !== NONE) {
       read.push(second);
       sampler.observe(id, total, nowMs);
@@ -95,7 +95,7 @@ describe("a jump", () => {
       id,
       1300,
       (second) => (second < 1205 ? 0.1 : 0.9),
-      (second) => (second === 1206 ? 0.8 : 0),
+      (second) => second === 1206,
     );
     expect(read.filter((second) => second > 1205 && second < 1214)).toEqual([1206, 1207]);
     expect(sampler.state(id)?.rate).toBeCloseTo(0.9, 9);
@@ -126,7 +126,7 @@ describe("a jump", () => {
       id,
       1300,
       (second) => (second < 1211 ? 0.1 : 0.9),
-      (second) => (second === 1212 ? 0.8 : 0),
+      (second) => second === 1212,
     );
     expect(read.filter((second) => second > 1210 && second < 1216)).toEqual([1212, 1213, 1214]);
   });
@@ -138,7 +138,7 @@ describe("a jump", () => {
       id,
       1300,
       () => 0.1,
-      (second) => (second === 1205 ? 1 : 0),
+      (second) => second === 1205,
     );
     expect(read.filter((second) => second >= 1204 && second < 1208)).toEqual([1205]);
   });
@@ -146,7 +146,7 @@ describe("a jump", () => {
 
 describe("alarms of a guard", () => {
   const noisy = (rng: () => number) => (): number => Math.max(0, 0.5 + 0.15 * standardNormal(rng));
-  const alarm = (second: number): number => (second % 15 === 7 ? 1 : 0);
+  const alarm = (second: number): boolean => second % 15 === 7;
 
   it("read a signal at once, however seldom it jumped with them before", () => {
     const { sampler, id } = alone();
@@ -157,7 +157,7 @@ describe("alarms of a guard", () => {
 
   it("that are rare leave a calm signal's other windows unread", () => {
     const { sampler, id } = alone();
-    const rare = (second: number): number => (second % 200 === 7 ? 1 : 0);
+    const rare = (second: number): boolean => second % 200 === 7;
     const read = follow(sampler, id, 40_000, () => 0.2, rare).filter((second) => second > 30_000);
     expect(read.filter((second) => second % 200 === 7).length).toBe(50);
     expect(Math.max(...gapsOf(read))).toBe(60);
@@ -260,7 +260,7 @@ describe("readings that cannot be used", () => {
           let nowMs = 0;
           for (const [read, next, isRelative] of readings) {
             nowMs = isRelative ? nowMs + Math.abs(next) : next;
-            if (isRelative) sampler.wake(CHANNEL.cpu, nowMs, read);
+            if (isRelative) sampler.wake(CHANNEL.cpu, nowMs);
             const before = sampler.state(id)?.samplesTotal ?? 0;
             const due = sampler.observe(id, read, nowMs);
             const state = sampler.state(id);
@@ -298,29 +298,25 @@ describe("signals coming and going", () => {
     expect(sampler.state(again)).toMatchObject({ samplesTotal: 0, intervalSeconds: 1 });
   });
 
-  it("stays the size of what lives through any churn of a tree", () => {
+  it("stays the size of what lives through any churn", () => {
     const sampler = new Sampler({ capacity: 1 });
     const rng = seededRng(5);
-    const pods: { parent: SignalId; children: SignalId[] }[] = [];
+    const pods: SignalId[][] = [];
     for (let step = 0; step < 3000; step += 1) {
       if (pods.length < 20 || rng() < 0.5) {
-        const parent = sampler.add(CPU, step * 100);
-        const children = [1, 2, 3].map(() => sampler.add({ ...CPU, parent, pruning: "sum" }, step * 100));
-        pods.push({ parent, children });
+        pods.push([1, 2, 3, 4].map(() => sampler.add(CPU, step * 100)));
       } else {
-        const [pod] = pods.splice(Math.floor(rng() * pods.length), 1);
-        const order = [...(pod?.children ?? []), pod?.parent ?? NONE];
+        const [order = []] = pods.splice(Math.floor(rng() * pods.length), 1);
         for (const id of rng() < 0.5 ? order : order.toReversed()) sampler.remove(id);
       }
-      if (pods.length > 40)
-        for (const id of pods.splice(0, 30).flatMap((p) => p.children.concat(p.parent))) sampler.remove(id);
-      sampler.wake(CHANNEL.cpu, step * 100, 1);
+      if (pods.length > 40) for (const id of pods.splice(0, 30).flat()) sampler.remove(id);
+      sampler.wake(CHANNEL.cpu, step * 100);
       for (let id = sampler.nextDue(step * 100); id !== NONE; id = sampler.nextDue(step * 100)) {
         sampler.observe(id, step, step * 100);
       }
       expect(sampler.totals().signals).toBe(pods.length * 4);
     }
-    expect(Math.max(...pods.flatMap((p) => p.children.concat(p.parent)))).toBeLessThan(200);
+    expect(Math.max(...pods.flat())).toBeLessThan(200);
   });
 
   it("refuses options out of range", () => {
@@ -329,7 +325,6 @@ describe("signals coming and going", () => {
     expect(add({ tolerance: 0 })).toThrow(/tolerance/);
     expect(add({ maxSeconds: 0.5 })).toThrow(/maxSeconds 0.5 is below minSeconds 1/);
     expect(add({ costSeconds: -1 })).toThrow(/costSeconds/);
-    expect(add({ parent: 77 })).toThrow(/add parents first/);
     expect(() => new Sampler({ costBudgetRatio: 0 })).toThrow(/costBudgetRatio/);
     expect(() => new Sampler({ terms: { windowSeconds: 0 } })).toThrow(/windowSeconds/);
   });

@@ -15,7 +15,7 @@ import type { Snapshot } from "@tradewind/core/contract/snapshot.ts";
 import { STUDENT_PARAMETERS, STUDENTS_SCHEMA, studentText } from "@tradewind/core/contract/students.ts";
 import type { Students } from "@tradewind/core/contract/students.ts";
 import { AT } from "@tradewind/core/students/student.ts";
-import type { ExporterEdges } from "@tradewind/exporter/exporter.ts";
+import type { ExporterEdges } from "@tradewind/exporter/decision-parts.ts";
 import type { ExporterInput } from "@tradewind/exporter/options.ts";
 import { RESOURCES } from "@tradewind/kubernetes/client/resources.ts";
 import { FakeApiServer } from "../../kubernetes/fake-api-server.ts";

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { NO_RESOURCES } from "../../../predictor/window/resources.ts";
 import type { SpanRecord } from "../../../predictor/window/span.ts";
-import type { WindowBuilder, WindowBuilderOptions } from "../../../predictor/window/window-builder.ts";
+import type { WindowBuilderOptions } from "../../../predictor/window/builder-options.ts";
+import type { WindowBuilder } from "../../../predictor/window/window-builder.ts";
 import { T0, WINDOW_MS, batchOf, newBuilder, serviceIn, traceOf } from "./traced.ts";
 
 const options: Partial<WindowBuilderOptions> = {

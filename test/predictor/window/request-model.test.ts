@@ -2,7 +2,7 @@ import { routeRules } from "@tradewind/core/contract/route-rules.ts";
 import { describe, expect, it } from "vitest";
 import { SPAN_KIND } from "../../../predictor/window/span.ts";
 import type { SpanRecord } from "../../../predictor/window/span.ts";
-import type { WindowBuilderOptions } from "../../../predictor/window/window-builder.ts";
+import type { WindowBuilderOptions } from "../../../predictor/window/builder-options.ts";
 import { flowIn, serviceIn, traceOf, windowsOf } from "./traced.ts";
 import type { Example } from "./traced.ts";
 

@@ -5,7 +5,7 @@ import type { ResourceView } from "../../../predictor/window/resources.ts";
 import { DERIVED_KIND, SPAN_KIND, SpanBatch } from "../../../predictor/window/span.ts";
 import type { SpanRecord, SpanResource } from "../../../predictor/window/span.ts";
 import { WindowBuilder } from "../../../predictor/window/window-builder.ts";
-import type { WindowBuilderOptions } from "../../../predictor/window/window-builder.ts";
+import type { WindowBuilderOptions } from "../../../predictor/window/builder-options.ts";
 
 /** Start of the window of all examples: a multiple of 15 s. */
 export const T0 = 1_800_000_000_000;

@@ -1,7 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { flashCrowd, ramp, replay, steady, wave, week } from "../../../simulator/model/load.ts";
-
-const DAY = 86_400;
+import { flashCrowd, ramp, replay, steady, wave } from "../../../simulator/model/load.ts";
 
 describe("load", () => {
   it("a wave begins low, is high after half a period and low again after a whole one", () => {
@@ -17,18 +15,6 @@ describe("load", () => {
   it("a ramp holds before and after", () => {
     const load = ramp(10, 30, 100, 200);
     expect([0, 100, 150, 200, 999].map(load)).toEqual([10, 10, 20, 30, 30]);
-  });
-
-  it("a week is low at night, highest in the evening, and lower on free days", () => {
-    const load = week({ night: 10, peak: 110, holidays: [2] });
-    const [night = 0, noon = 0, evening = 0] = [4, 12, 20].map((hour) => load(hour * 3_600));
-    expect(night).toBeLessThan(0.3 * evening);
-    expect(noon).toBeLessThan(evening);
-    expect(evening).toBeGreaterThan(105);
-    for (const free of [2, 5, 6])
-      expect(load(free * DAY + 20 * 3_600)).toBeCloseTo(10 + 0.6 * (evening - 10), 6);
-    expect(load(7 * DAY + 20 * 3_600)).toBe(evening);
-    expect(Math.abs(load(DAY - 1) - load(DAY))).toBeLessThan(0.1);
   });
 
   it("a replay takes one value for each step and ends", () => {
