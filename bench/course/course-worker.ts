@@ -3,7 +3,7 @@ import { parentPort } from "node:worker_threads";
 import { describeError } from "@tradewind/core/values/errors.ts";
 import { run } from "@tradewind/simulator/contenders/run.ts";
 import { COURSE } from "@tradewind/simulator/course/course.ts";
-import { drawnNamed } from "@tradewind/simulator/course/drawn.ts";
+import { drawnNamed } from "@tradewind/simulator/training/drawn-plant.ts";
 import { PAPER_PLANTS } from "@tradewind/simulator/course/papers/papers.ts";
 import { obstacleOf } from "@tradewind/simulator/course/plant.ts";
 import { PAPER_CONTENDERS } from "@tradewind/simulator/teacher/distributed.ts";

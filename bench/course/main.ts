@@ -9,7 +9,7 @@ import { CONTENDERS } from "@tradewind/simulator/contenders/contenders.ts";
 import { ACTUATORS } from "@tradewind/simulator/contenders/contender.ts";
 import type { Actuators, Contender, Parameters } from "@tradewind/simulator/contenders/contender.ts";
 import { COURSE } from "@tradewind/simulator/course/course.ts";
-import { drawnPlant } from "@tradewind/simulator/course/drawn.ts";
+import { drawnPlant } from "@tradewind/simulator/training/drawn-plant.ts";
 import type { ObstacleModel } from "@tradewind/simulator/course/obstacle.ts";
 import type { Benchmark, BenchmarkOptions } from "../benchmark.ts";
 import { writeCourse } from "./document.ts";

@@ -31,3 +31,6 @@ export function exponential(rng: Rng, mean: number): number {
 export function standardNormal(rng: Rng): number {
   return Math.sqrt(-2 * Math.log1p(-rng())) * Math.cos(2 * Math.PI * rng());
 }
+
+/** A draw from [low, high). */
+export const uniform = (rng: Rng, low: number, high: number): number => low + (high - low) * rng();

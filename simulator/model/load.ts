@@ -1,3 +1,5 @@
+import { uniform } from "@tradewind/core/values/rng.ts";
+import type { Rng } from "@tradewind/core/values/rng.ts";
 import type { Load } from "./plant-model.ts";
 
 /** Always the same rate. */
@@ -41,4 +43,18 @@ export function ramp(from: number, to: number, startSeconds: number, endSeconds:
 /** Rates that were recorded, one for each step; 0 after the last one. */
 export function replay(rates: ArrayLike<number>, stepSeconds: number): Load {
   return (atSeconds) => rates[Math.floor(atSeconds / stepSeconds)] ?? 0;
+}
+
+/** A draw: a crowd, a wave, an even change or a steady load. @param aboutSeconds when a crowd or a change begins, more or less */
+export function surgeOf(rng: Rng, base: number, aboutSeconds: number): Load {
+  const kind = rng();
+  const startSeconds = aboutSeconds + uniform(rng, -20, 60);
+  if (kind < 0.45) {
+    const [riseSeconds, holdSeconds] = [uniform(rng, 8, 60), uniform(rng, 200, 420)];
+    return flashCrowd({ base, peak: base * uniform(rng, 1.5, 5), startSeconds, riseSeconds, holdSeconds });
+  }
+  if (kind < 0.7) return wave(base * 0.5, base * uniform(rng, 1.2, 3), uniform(rng, 400, 1_000));
+  if (kind < 0.85)
+    return ramp(base, base * uniform(rng, 0.4, 3), startSeconds, startSeconds + uniform(rng, 60, 600));
+  return steady(base);
 }

@@ -1,4 +1,4 @@
-import { seededRng } from "@tradewind/core/values/rng.ts";
+import { seededRng, uniform } from "@tradewind/core/values/rng.ts";
 import type { Rng } from "@tradewind/core/values/rng.ts";
 import { hotelReservation } from "../applications/hotel-reservation.ts";
 import { generated } from "../applications/generated.ts";
@@ -6,11 +6,9 @@ import { sockShop } from "../applications/sock-shop.ts";
 import type { Obstacle } from "../contenders/run.ts";
 import { obstacle, USUAL_LOAD } from "../course/obstacle.ts";
 import { obstacleOf } from "../course/plant.ts";
-import { surgeOf } from "../course/drawn.ts";
-import { uniform } from "../training/prior.ts";
 import { shop, withWork } from "../applications/course-shop.ts";
 import { replicasFor } from "../model/demand.ts";
-import { flashCrowd } from "../model/load.ts";
+import { flashCrowd, surgeOf } from "../model/load.ts";
 import type { ApplicationModel, ServiceModel } from "../model/application-model.ts";
 import type { Load } from "../model/plant-model.ts";
 import type { Span } from "../world.ts";

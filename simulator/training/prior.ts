@@ -1,4 +1,4 @@
-import { standardNormal } from "@tradewind/core/values/rng.ts";
+import { standardNormal, uniform } from "@tradewind/core/values/rng.ts";
 import type { Rng } from "@tradewind/core/values/rng.ts";
 import type { TrainingService } from "./container.ts";
 
@@ -76,7 +76,6 @@ export const PRIOR_TEXT =
   "collections; housekeeping; tenants, memory, deploys, drift, warm-up; flat, wave, walk, saw, step, calm-then-step and burst loads; sizes that move; " +
   "p95 alone, buckets, overlap, 5-60 s, late or no CPU, foreign units, blind spans, sampling";
 
-export const uniform = (rng: Rng, low: number, high: number): number => low + (high - low) * rng();
 /** Uniform in the logarithm. */
 export const spread = (rng: Rng, low: number, high: number): number => low * (high / low) ** rng();
 export const oneOf = <Value>(rng: Rng, values: readonly Value[]): Value =>

@@ -1,4 +1,4 @@
-import { seededRng } from "@tradewind/core/values/rng.ts";
+import { seededRng, uniform } from "@tradewind/core/values/rng.ts";
 import type { Rng } from "@tradewind/core/values/rng.ts";
 import { cpu, shop } from "../applications/course-shop.ts";
 import { generated } from "../applications/generated.ts";
@@ -9,13 +9,13 @@ import type { ApplicationModel, ServiceModel, StepModel, WarmUpModel } from "../
 import { demandPerRequest, replicasFor } from "../model/demand.ts";
 import { bimodal, fixed, lognormal, meanOf } from "../model/distribution.ts";
 import type { Distribution } from "../model/distribution.ts";
-import { flashCrowd, ramp, replay, steady, wave } from "../model/load.ts";
+import { replay, steady, surgeOf } from "../model/load.ts";
 import type { Incident, Load } from "../model/plant-model.ts";
-import { drawPlan, oneOf, spread, uniform } from "../training/prior.ts";
-import type { TrainingService } from "../training/container.ts";
-import { obstacle } from "./obstacle.ts";
-import type { ObstacleInput, ObstacleModel } from "./obstacle.ts";
-import { obstacleOf } from "./plant.ts";
+import { drawPlan, oneOf, spread } from "./prior.ts";
+import type { TrainingService } from "./container.ts";
+import { obstacle } from "../course/obstacle.ts";
+import type { ObstacleInput, ObstacleModel } from "../course/obstacle.ts";
+import { obstacleOf } from "../course/plant.ts";
 
 const SECONDS = 1_200;
 /** Something happens from here on, after the warm-up. */
@@ -192,20 +192,6 @@ function incidentOf({ services }: ApplicationModel, rng: Rng): Incident {
   const untilSeconds = atSeconds + 240;
   const felt = { cpu: factor - 1, memoryBandwidth: 0.5 };
   return { kind: "interference", atSeconds, untilSeconds, nodes: [0, 1, 2, 3, 4, 5], factor, ...felt };
-}
-
-/** A surge, a wave, a slow change or nothing. */
-export function surgeOf(rng: Rng, base: number, aboutSeconds: number): Load {
-  const kind = rng();
-  const startSeconds = aboutSeconds + uniform(rng, -20, 60);
-  if (kind < 0.45) {
-    const [riseSeconds, holdSeconds] = [uniform(rng, 8, 60), uniform(rng, 200, 420)];
-    return flashCrowd({ base, peak: base * uniform(rng, 1.5, 5), startSeconds, riseSeconds, holdSeconds });
-  }
-  if (kind < 0.7) return wave(base * 0.5, base * uniform(rng, 1.2, 3), uniform(rng, 400, 1_000));
-  if (kind < 0.85)
-    return ramp(base, base * uniform(rng, 0.4, 3), startSeconds, startSeconds + uniform(rng, 60, 600));
-  return steady(base);
 }
 
 const STEP_SECONDS = 15;

@@ -1,4 +1,4 @@
-import { drawnName, drawnNamed, drawnPlant } from "@tradewind/simulator/course/drawn.ts";
+import { drawnName, drawnNamed, drawnPlant } from "@tradewind/simulator/training/drawn-plant.ts";
 import { describe, expect, it } from "vitest";
 
 /** What JSON says of it: its load is a function. */
