@@ -27,7 +27,7 @@ describe.skipIf(whyNoBrowser !== undefined)("overriding in the browser", { timeo
     onTestFinished(async () => context.close());
     const page = await context.newPage();
     await page.goto(`${exporter.http}/#/${path}`);
-    await page.getByRole("button", { name: "Pause" }).waitFor({ timeout: 20_000 });
+    await page.getByRole("button", { name: "Pause", exact: true }).waitFor({ timeout: 20_000 });
     return { page, search: async () => answered(exporter.client, "search") };
   }
 
@@ -53,7 +53,7 @@ describe.skipIf(whyNoBrowser !== undefined)("overriding in the browser", { timeo
 
   it("pauses an application from the overview, and says why it does not without reason, token or right", async () => {
     const { page, search } = await opened("overview");
-    const pause = page.getByRole("button", { name: "Pause" });
+    const pause = page.getByRole("button", { name: "Pause", exact: true });
     await pause.click();
     await page.getByText("Give a token with the scope override first.").waitFor();
     await page.getByLabel("Token").fill(tokenOf("scrape"));
