@@ -194,7 +194,10 @@ export const PlanCause = z.strictObject({
   /** See `CAUSE_TYPES`; another release may know further ones. */
   type: z.string().min(1).max(16),
   sinceMs: EpochMs,
+  /** With the latency of the window that it was found in. */
   summary: z.string().max(1_000),
+  /** The same without: it stands beside figures of a newer window. Absent in plans of releases that did not say it. */
+  text: z.string().max(1_000).optional(),
 });
 export type PlanCause = z.infer<typeof PlanCause>;
 

@@ -22,7 +22,7 @@ export function fleetInWords(fleet: Fleet, list: RecommendationList, paint: Pain
   const { applications, unreachable } = fleet;
   const missed = applications.filter(isMissed);
   const causes = (list.applications ?? []).flatMap(({ cause, name, namespace }) =>
-    cause === undefined ? [] : [[`${namespace}/${name}`, cause.summary] as const],
+    cause === undefined ? [] : [[`${namespace}/${name}`, cause.text ?? cause.summary] as const],
   );
   const why = new Map<string, string>(causes);
   const [first] = applications;

@@ -189,9 +189,7 @@ function headInWords(head: Omit<RecommendationList, "recommendations">, paint: P
       : `Policy ${predictor.policy}${age === undefined ? "" : `, ${Math.round(age)} s ago`}: ${predictor.policyReason ?? ""}${codesAfter(predictor.policyReasons)}`;
   const problem = predictor.problem === undefined ? [] : [`No new plan: ${predictor.problem}`];
   const why =
-    cause === undefined
-      ? []
-      : [`Missed since ${utcSeconds(cause.sinceMs)}: ${withoutFigures(cause.summary)}`];
+    cause === undefined ? [] : [`Missed since ${utcSeconds(cause.sinceMs)}: ${cause.text ?? cause.summary}`];
   return [
     `${application}${standing}`,
     ...why,
@@ -243,6 +241,3 @@ function codesAfter(reasons: Reasons): string {
   const codes = codesOf(reasons);
   return codes.length === 0 ? "" : ` [${codes.join(", ")}]`;
 }
-
-/** What an explanation says but for the figures that it begins with: those of its window stand beside those of the newest one. */
-const withoutFigures = (summary: string): string => summary.slice(Math.max(0, summary.indexOf("Cause: ")));

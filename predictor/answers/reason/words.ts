@@ -118,32 +118,37 @@ const over = ({ lastMissedMs, onsetMs }: LastMiss): string => {
   return `; missed for ${lengthOf(lastMissedMs - onsetMs)} until ${last}: tradewind explain --at ${last}`;
 };
 
+type ExplainedFacts = Pick<
+  Explanation,
+  | "causes"
+  | "counterfactuals"
+  | "failedRatio"
+  | "isMissed"
+  | "measuredLatencySeconds"
+  | "objective"
+  | "patterns"
+>;
+
 /** One sentence for people. @param lastMiss that ended lately, where nothing is missed now */
-export function summary(
-  about: Pick<
-    Explanation,
-    | "causes"
-    | "counterfactuals"
-    | "failedRatio"
-    | "isMissed"
-    | "measuredLatencySeconds"
-    | "objective"
-    | "patterns"
-  >,
-  lastMiss?: LastMiss,
-): string {
-  const { causes, counterfactuals, failedRatio, isMissed, objective } = about;
-  const { measuredLatencySeconds: measured } = about;
+export function summary(about: ExplainedFacts, lastMiss?: LastMiss): string {
+  const { causes, failedRatio, isMissed, measuredLatencySeconds: measured, objective } = about;
   const name = percentileName(objective.percentile);
   const latency = `${name} ${measured === undefined ? "not measured" : millis(measured)}, objective ${millis(objective.seconds)}`;
   const against = failedRatio === undefined ? latency : `${failures(failedRatio, objective)}; ${latency}`;
   const [first] = causes;
   if (!isMissed)
     return `${first === undefined ? "Nothing to explain now" : short(first, causes)}: ${against}${lastMiss === undefined ? "" : over(lastMiss)}.`;
-  const seen = failureOf(about.patterns ?? []);
-  if (first === undefined) return `${against}: no service stands out, so no cause is named.${seen}`;
+  const isNamed = first !== undefined && first.evidence.length > 0;
+  return `${against}${isNamed ? "." : ":"} ${causeText(about)}`.slice(0, 1_000);
+}
+
+/** What a miss is put down to, without the figures of its window. */
+export function causeText({ causes, counterfactuals, patterns = [] }: ExplainedFacts): string {
+  const [first] = causes;
+  const seen = failureOf(patterns);
+  if (first === undefined) return `no service stands out, so no cause is named.${seen}`;
   if (first.evidence.length === 0)
-    return `${against}: most of the time is that of '${first.service}', but nothing was measured that says why, so no cause is named.${seen}`;
+    return `most of the time is that of '${first.service}', but nothing was measured that says why, so no cause is named.${seen}`;
   const cause = `${whoIn(first, causes)}, ${TYPE_WORDS[first.type]}: ${signsOf(first)}`;
   const best = remedy(
     counterfactuals.filter(({ service }) => causes.some((each) => each.service === service)),
@@ -153,7 +158,7 @@ export function summary(
       ? "No change of its size is known to help"
       : `By the models ${change(best)} takes it from ${millis(best.tailBeforeSeconds)} to ${millis(best.tailAfterSeconds)}` +
         (best.ends ? "" : "; no single change ends it");
-  return `${against}. Cause: ${cause}.${seen} ${end}.`.slice(0, 1_000);
+  return `Cause: ${cause}.${seen} ${end}.`;
 }
 
 const signsOf = ({ evidence }: NamedCause): string =>

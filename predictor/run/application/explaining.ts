@@ -21,6 +21,7 @@ import type { Incident } from "../../answers/reason/incident.ts";
 import { sizesOf, withWindow } from "../../answers/reason/incident-log.ts";
 import type { IncidentState, LoggedWindow } from "../../answers/reason/incident-log.ts";
 import { signsOf } from "../../answers/reason/precedents.ts";
+import { causeText } from "../../answers/reason/words.ts";
 import type { LastMiss } from "../../answers/reason/words.ts";
 import { messagesOf } from "../../answers/reason/prompt.ts";
 import { SignalHistory } from "../../answers/reason/signal-history.ts";
@@ -215,7 +216,8 @@ export class Explaining {
     const [first] = made?.causes ?? [];
     if (made === undefined || first === undefined) return undefined;
     const { service, type } = first;
-    return { service, type, sinceMs: made.onsetMs, summary: made.summary.slice(0, MOST_CHARACTERS) };
+    const summary = made.summary.slice(0, MOST_CHARACTERS);
+    return { service, type, sinceMs: made.onsetMs, summary, text: causeText(made).slice(0, MOST_CHARACTERS) };
   }
 
   #take(decided: DecidedWindow): void {

@@ -133,11 +133,12 @@ describe("tradewind status", () => {
   it("says what a missed objective is put down to, and since when", async () => {
     const exporter = await grown();
     const summary = "p95 250 ms, objective 200 ms. Cause: 'rate', CPU.";
-    const cause = { service: "rate", type: "C", sinceMs: Date.UTC(2026, 0, 1), summary };
+    const text = "Cause: 'rate', CPU.";
+    const cause = { service: "rate", type: "C", sinceMs: Date.UTC(2026, 0, 1), summary, text };
     exporter.predictor.serve(planOf([wishOf()], { sequence: 4, cause }));
     await exporter.listWhen("a cause", (list) => list.cause?.service === "rate");
-    const text = await printed("--scaler", exporter.http);
-    expect(text).toContain("\nMissed since 2026-01-01T00:00:00Z: Cause: 'rate', CPU.");
+    const said = await printed("--scaler", exporter.http);
+    expect(said).toContain("\nMissed since 2026-01-01T00:00:00Z: Cause: 'rate', CPU.");
   });
 
   it("lists the decisions that changed one service", async () => {

@@ -178,8 +178,8 @@ function Problems({ missing, standing }) {
   );
 }
 
-/** Without the figures that it begins with: those of its window stand beside those of the newest one. @param {string} summary */
-const causeText = (summary) => summary.slice(Math.max(0, summary.indexOf("Cause: ")));
+/** @param {string} text */
+const asSentence = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** In five seconds: what is wrong, and what was done. @param {{ standing: Standing | undefined, last: AuditEvent | undefined }} props */
 function Banner({ standing, last }) {
@@ -203,7 +203,7 @@ function Banner({ standing, last }) {
       h(
         "p",
         null,
-        causeText(cause.summary),
+        asSentence(cause.text ?? cause.summary),
         " ",
         h("a", { href: linkTo("incident") }, "Why, and what would help"),
       ),
