@@ -37,9 +37,9 @@ export interface RunDetails {
   readonly windows: number;
   /** Windows in a row in which a route of 20 requests or more missed its objective, by row. */
   readonly missedWindows: readonly number[];
-  /** Changes of replicas or of the CPU of a container, and those taken back within three windows. */
+  /** Changes of replicas or of the CPU of a container, and those reverted within three windows. */
   readonly changes: number;
-  readonly takenBack: number;
+  readonly reverted: number;
 }
 
 const FIFTHS = 5;
@@ -88,9 +88,10 @@ const LEAST_REQUESTS = 20;
 
 /** Since the account before, more of a route's requests were over its objective than its percentile allows. */
 function misses(route: RouteAccount, { routes }: Account): boolean {
-  const before = routes.find((each) => each.route === route.route);
-  const requests = route.requests - (before?.requests ?? 0);
-  return requests >= LEAST_REQUESTS && route.over - (before?.over ?? 0) > (1 - route.percentile) * requests;
+  const accountBefore = routes.find((each) => each.route === route.route);
+  const requests = route.requests - (accountBefore?.requests ?? 0);
+  const over = route.over - (accountBefore?.over ?? 0);
+  return requests >= LEAST_REQUESTS && over > (1 - route.percentile) * requests;
 }
 
 /** Use from this share on counts as too much when it lasts for more than the time. */
@@ -184,7 +185,7 @@ export class RunWatch {
       windows: this.missed.length,
       missedWindows: rowLengths(this.missed),
       changes: changes.reduce((sum, each) => sum + each.changes, 0),
-      takenBack: changes.reduce((sum, each) => sum + each.takenBack, 0),
+      reverted: changes.reduce((sum, each) => sum + each.reverted, 0),
     };
   }
 

@@ -127,15 +127,15 @@ async function measure(options: BenchmarkOptions): Promise<readonly Run[]> {
   // Seeds outermost, so that a run that is cut short has all policies on the same seeds.
   const jobs = Array.from({ length: seeds }, (_, at) => firstSeed + at).flatMap((seed) =>
     plants.flatMap(({ family, name: plant }): Job[] => {
-      const own = policies.map((policy): Job => {
+      const ofPolicies = policies.map((policy): Job => {
         const parameters = parametersFor(policy, family, actuators, tuned);
         return { plant, policy: policy.name, actuators, parameters, seed };
       });
-      if (!isSummedUp) return own;
+      if (!isSummedUp) return ofPolicies;
       const others = otherActuators.map((other): Job => {
         return { plant, policy: REFERENCE, actuators: other, parameters: {}, seed };
       });
-      return own.concat(others, hpaJobs({ plant, actuators, seed }));
+      return ofPolicies.concat(others, hpaJobs({ plant, actuators, seed }));
     }),
   );
   const { progress } = options;

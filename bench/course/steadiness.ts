@@ -9,21 +9,21 @@ export function rowLengths(happens: readonly boolean[]): number[] {
   return lengths;
 }
 
-/** Windows within which a change counts as taken back. */
-export const TAKEN_BACK_WINDOWS = 3;
+/** Windows within which a change counts as reverted. */
+export const REVERTED_WINDOWS = 3;
 
 /** Changes of a size that was noted after each window, and how many of them were undone or more within the next windows. */
 export function changesOf(sizes: readonly number[]): {
   readonly changes: number;
-  readonly takenBack: number;
+  readonly reverted: number;
 } {
-  let [changes, takenBack] = [0, 0];
+  let [changes, reverted] = [0, 0];
   for (let window = 1; window < sizes.length; window += 1) {
     const [before, now] = [sizes[window - 1] ?? 0, sizes[window] ?? 0];
     if (now === before) continue;
     changes += 1;
-    const later = sizes.slice(window + 1, window + 1 + TAKEN_BACK_WINDOWS);
-    if (later.some((size) => (now - before) * (size - before) <= 0)) takenBack += 1;
+    const later = sizes.slice(window + 1, window + 1 + REVERTED_WINDOWS);
+    if (later.some((size) => (now - before) * (size - before) <= 0)) reverted += 1;
   }
-  return { changes, takenBack };
+  return { changes, reverted };
 }

@@ -84,11 +84,11 @@ const rounded = (_key: string, value: unknown): unknown =>
 
 /** Puts what was found into the file, in place of what it has of the same tables and questions. */
 function writeFound(path: string, found: readonly WrittenPaper[]): void {
-  const before = existsSync(path)
+  const papersBefore = existsSync(path)
     ? (JSON.parse(readFileSync(path, "utf8")) as { readonly papers: readonly WrittenPaper[] }).papers
     : [];
   const papers = PAPERS.map(({ name, questions = [] }) => {
-    const [old, now] = [before, found].map((list) => list.find((paper) => paper.name === name));
+    const [old, now] = [papersBefore, found].map((list) => list.find((paper) => paper.name === name));
     const answers = [...(now?.questions ?? []), ...(old?.questions ?? [])];
     const latest = questions.flatMap(({ figure }) => answers.find((each) => each.figure === figure) ?? []);
     return { ...old, ...now, name, ...(latest.length > 0 && { questions: latest }) };
@@ -103,7 +103,7 @@ interface WrittenPaper {
   readonly questions?: readonly AnsweredQuestion[];
 }
 
-interface Asked {
+interface PaperChoice {
   readonly seeds: readonly number[];
   /** Of questions alone, `all` or some with commas between them; absent: the tables too. */
   readonly figures: string | undefined;
@@ -112,8 +112,8 @@ interface Asked {
 }
 
 /** Makes the runs of one paper, each once, and says what its tables and questions find in them. */
-async function restated(paper: Paper, asked: Asked, options: BenchmarkOptions) {
-  const { figures, seeds, teacher, workers } = asked;
+async function restated(paper: Paper, choice: PaperChoice, options: BenchmarkOptions) {
+  const { figures, seeds, teacher, workers } = choice;
   const tables = figures === undefined ? paper.tables : [];
   const names = figures === "all" ? undefined : figures?.split(",");
   const questions = (paper.questions ?? []).filter(({ figure }) => names?.includes(figure) !== false);

@@ -72,10 +72,10 @@ export function answered(
   { answer, arms, asks, figure, findings, published }: Question,
   of: (label: string) => readonly DetailedRun[],
 ): AnsweredQuestion {
-  const found = answer(of);
+  const outcome = answer(of);
   const seeds = new Set(arms.flatMap(({ label }) => of(label).map(({ seed }) => seed))).size;
-  const finding = found.isAsPublished ? findings.asPublished : findings.otherwise;
-  return { figure, asks, published, seeds, ...found, finding };
+  const finding = outcome.isAsPublished ? findings.asPublished : findings.otherwise;
+  return { figure, asks, published, seeds, ...outcome, finding };
 }
 
 /** Experiments of one paper that can be restated. */

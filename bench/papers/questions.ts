@@ -48,8 +48,8 @@ export function curedShare(runs: readonly Pick<DetailedRun, "details">[]): numbe
   const rows = runs.flatMap(({ details }) => details.missedWindows);
   return rows.length === 0 ? 1 : rows.filter((length) => length <= CURED_WINDOWS).length / rows.length;
 }
-const takenBackShare = (runs: readonly DetailedRun[]): number =>
-  sumOf(runs, ({ details }) => details.takenBack) / sumOf(runs, changes);
+const revertedShare = (runs: readonly DetailedRun[]): number =>
+  sumOf(runs, ({ details }) => details.reverted) / sumOf(runs, changes);
 
 const percent = ({ mean }: Estimate, digits = 0): string => `${(100 * mean).toFixed(digits)} %`;
 
@@ -173,19 +173,19 @@ export const GRAD_QUESTIONS: readonly Question[] = [
   },
   {
     figure: "Fig. 14b",
-    asks: "How many misses are cured within three windows, and how many commits are taken back?",
+    asks: "How many misses are cured within three windows, and how many changes are reverted?",
     published: "over 70 % are cured; adjustments are typically unnecessary",
     plants: settings,
     arms: [OURS],
     findings: {
-      asPublished: "Most misses are short, and few changes are taken back.",
-      otherwise: "Misses last longer, or more changes are taken back, than the paper says.",
+      asPublished: "Most misses are short, and few changes are reverted.",
+      otherwise: "Misses last longer, or more changes are reverted, than the paper says.",
     },
     answer: (of) => {
-      const [cured, back] = [bySeed(of("ours"), curedShare), bySeed(of("ours"), takenBackShare)];
+      const [cured, back] = [bySeed(of("ours"), curedShare), bySeed(of("ours"), revertedShare)];
       return {
-        figures: { cured, takenBack: back },
-        simulated: `${percent(cured)} are cured; ${percent(back, 1)} of the changes are taken back`,
+        figures: { cured, reverted: back },
+        simulated: `${percent(cured)} are cured; ${percent(back, 1)} of the changes are reverted`,
         isAsPublished: cured.mean > 0.7 && back.mean < 0.05,
       };
     },

@@ -106,11 +106,11 @@ describe("how steady a run is", () => {
     expect(rowLengths([false])).toEqual([]);
   });
 
-  it("takes a change as taken back where the size is back, or beyond, within three windows", () => {
-    expect(changesOf([1, 2, 2, 2, 1])).toEqual({ changes: 2, takenBack: 1 });
-    expect(changesOf([1, 2, 2, 2, 2, 1])).toEqual({ changes: 2, takenBack: 0 });
-    expect(changesOf([4, 3, 2, 5])).toEqual({ changes: 3, takenBack: 2 });
-    expect(changesOf([3, 3, 3])).toEqual({ changes: 0, takenBack: 0 });
+  it("takes a change as reverted where the size is back, or beyond, within three windows", () => {
+    expect(changesOf([1, 2, 2, 2, 1])).toEqual({ changes: 2, reverted: 1 });
+    expect(changesOf([1, 2, 2, 2, 2, 1])).toEqual({ changes: 2, reverted: 0 });
+    expect(changesOf([4, 3, 2, 5])).toEqual({ changes: 3, reverted: 2 });
+    expect(changesOf([3, 3, 3])).toEqual({ changes: 0, reverted: 0 });
   });
 });
 
@@ -198,7 +198,7 @@ describe("details of a run", () => {
     expect(details).toMatchObject({ pods: 2, cpuEfficiency: 0.5 });
     expect(details!.all).toMatchObject({ requests: 10, failed: 2, requestsOver: 0.3 });
     // Only the sixth minute adds requests over the objective, and a replica.
-    expect(details).toMatchObject({ windows: 15, missedWindows: [1], changes: 1, takenBack: 0 });
+    expect(details).toMatchObject({ windows: 15, missedWindows: [1], changes: 1, reverted: 0 });
     expect(details!.servedPerSecond[0]).toBeCloseTo(8 / 180, 9);
   });
 
