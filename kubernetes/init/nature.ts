@@ -218,10 +218,13 @@ const startWords = (containers: readonly FoundContainer[]): string[] =>
       .split(/[\s;'"]/),
   );
 
+/** Those that are not there to serve another one. */
+const ownContainers = (templates: FoundWorkload["templates"]): readonly FoundContainer[] =>
+  templates.filter((each) => !isSidecar(each));
+
 /** A program that keeps data is what a container is started with, whatever its image is called. */
 function programProofs({ templates }: FoundWorkload): string[] {
-  const own = templates.filter((each) => !isSidecar(each));
-  const started = own.flatMap((each) => {
+  const started = ownContainers(templates).flatMap((each) => {
     const words = startWords([each]).filter((word) => word !== "" && !SHELL_WORDS.has(nameIn(word)));
     return words.slice(0, 1).map(nameIn);
   });
@@ -276,15 +279,16 @@ const isSidecar = ({ image }: FoundContainer): boolean => knownImage(image)?.cla
 
 /** Names of the ports of its containers and Services; those of sidecars are not its own. */
 function portNamesOf({ templates }: FoundWorkload, services: readonly FoundService[]): string[] {
-  const own = templates.filter((each) => !isSidecar(each)).flatMap(({ ports }) => ports);
-  return [...own, ...services.flatMap(({ ports }) => ports)].flatMap(({ name }) => name ?? []);
+  const ports = ownContainers(templates).flatMap((each) => each.ports);
+  return [...ports, ...services.flatMap(({ ports }) => ports)].flatMap(({ name }) => name ?? []);
 }
 
 /** Every port that its containers or its Services name by number; those of sidecars are not its own. */
 function portsOf({ templates }: FoundWorkload, services: readonly FoundService[]): number[] {
-  const own = templates.filter((each) => !isSidecar(each)).flatMap(({ ports }) => ports);
   return [
-    ...own.flatMap(({ containerPort }) => containerPort ?? []),
+    ...ownContainers(templates)
+      .flatMap((each) => each.ports)
+      .flatMap(({ containerPort }) => containerPort ?? []),
     ...services.flatMap(({ ports }) =>
       ports.flatMap(({ port, target }) => [port, ...(typeof target === "number" ? [target] : [])]),
     ),
@@ -297,13 +301,13 @@ function servingContainers(
   services: readonly FoundService[],
 ): readonly FoundContainer[] {
   const targets = new Set(services.flatMap((service) => callPorts(service)).map(({ target }) => target));
-  const own = templates.filter((each) => !isSidecar(each));
-  const reached = own.filter(({ ports }) =>
+  const containers = ownContainers(templates);
+  const reached = containers.filter(({ ports }) =>
     ports.some(
       ({ containerPort, name }) => targets.has(containerPort ?? Number.NaN) || targets.has(name ?? ""),
     ),
   );
-  return reached.length > 0 ? reached : own.slice(0, 1);
+  return reached.length > 0 ? reached : containers.slice(0, 1);
 }
 
 function infrastructureProofs(
