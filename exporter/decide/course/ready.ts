@@ -256,7 +256,6 @@ const objective: Check = (facts) => {
   return { code: "objective", isMet, text, facts: numbers };
 };
 
-/** What the newest plan expects at the sizes that it recommends, and whether the models explain what was measured. */
 /** What becomes of a miss of now; nothing where there is none. */
 function prospectOf(isMissed: boolean, isEnded: boolean, isExplained: boolean): string {
   if (!isMissed) return "";
@@ -266,6 +265,7 @@ function prospectOf(isMissed: boolean, isEnded: boolean, isExplained: boolean): 
     : ", which the models do not explain: see tradewind explain";
 }
 
+/** What the newest plan expects at the sizes that it recommends, and whether the models explain what was measured. */
 function expectedNow({ policyReasons = [] }: ReadyFacts["head"]): {
   readonly expectedOverRatio: number | undefined;
   readonly isExplained: boolean;

@@ -77,19 +77,19 @@ const LEAST_SIGMA = 0.03;
 const OF_MEAN_DISTANCE = Math.sqrt(Math.PI / 2);
 const OF_MIDDLE_80 = 1.2816;
 
-/** What was read last: taking in a window asks for the same points up to three times. */
-let lastRead: { readonly text: string; readonly points: readonly LevelPoint[] } = { text: "", points: [] };
+/** As they were read: taking in a window asks for the same points up to three times. */
+const readPoints = new WeakMap<LevelMemory, readonly LevelPoint[]>();
 
-/** Points of a memory. */
-function pointsOf({ points: text }: LevelMemory): readonly LevelPoint[] {
-  if (text === lastRead.text) return lastRead.points;
-  const numbers = unpacked(text);
+function pointsOf(memory: LevelMemory): readonly LevelPoint[] {
+  const known = readPoints.get(memory);
+  if (known !== undefined) return known;
+  const numbers = unpacked(memory.points);
   const points: LevelPoint[] = [];
   for (let i = 0; i + 1 < numbers.length; i += 2) {
     const [load, time] = [numbers[i] as number, numbers[i + 1] as number];
     if (Number.isFinite(load) && Number.isFinite(time)) points.push({ load, time });
   }
-  lastRead = { text, points };
+  readPoints.set(memory, points);
   return points;
 }
 

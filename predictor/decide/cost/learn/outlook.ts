@@ -282,8 +282,8 @@ export function outlookOf(
   const [ratio, levelRatio] = [perSecond / last.perSecond, perSecond / level.perSecond];
   const mostRatio = Math.max(ratio, Math.max(peakPerSecond, foreseen?.mostPerSecond ?? 0) / last.perSecond);
   const usualRatio = median(points.map((point) => point.perSecond)) / last.perSecond;
-  const ready = { ratio, levelRatio, mostRatio, usualRatio };
+  const ratios = { ratio, levelRatio, mostRatio, usualRatio };
   return foreseen === undefined
-    ? { ...ready, sigma, forecast }
-    : { ...ready, sigma: foreseen.sigma, forecast: "season" };
+    ? { ...ratios, sigma, forecast }
+    : { ...ratios, sigma: foreseen.sigma, forecast: "season" };
 }
