@@ -11,14 +11,11 @@ import {
   chainPick,
   decisionPick,
   highestLatencyPick,
-  memoryByPeak,
-  memoryFirstPick,
   ownPick,
   pickState,
   trackedDecisionPick,
-  trackedPick,
 } from "./picks.ts";
-import { highestOwnTail, mostMemoryStarved, mostUtilised } from "./rules.ts";
+import { mostMemoryStarved, mostUtilised } from "./rules.ts";
 
 /** Services of each application. */
 const SIZES = [6, 7, 6, 7, 6];
@@ -40,14 +37,11 @@ const TOP = 5;
 const RANKINGS: Record<string, (state: PickState) => Choice | undefined> = {
   decision: decisionPick,
   trackedDecision: trackedDecisionPick,
-  memoryFirst: memoryFirstPick,
   chain: chainPick,
   grad: ownPick,
-  tracked: trackedPick,
   highestLatency: highestLatencyPick,
   mostMemoryStarved,
   hpa: mostUtilised,
-  highestOwnTail,
   truthAgain: ({ bestAgain }) => bestAgain,
 };
 
@@ -117,24 +111,6 @@ function reportOf(outcomes: readonly Outcome[]): Record<string, unknown> {
 const isTie = ({ steps: [best, next] }: PickState): boolean =>
   (next?.gainPerCost ?? 0) >= TIE * (best?.gainPerCost ?? 0);
 
-/** What the predictor's own rule for memory, which no ranking knows, does in these states. */
-function memoryRuleOf(states: readonly PickState[]): Record<string, number> {
-  const enlarged = states.map(memoryByPeak);
-  const hit = states.map(({ steps: [best] }, at) => {
-    const isMemory = best?.resource === "memory";
-    return isMemory ? (enlarged[at] ?? []).includes(best.service) : undefined;
-  });
-  const memoryBest = hit.filter((each) => each !== undefined);
-  return {
-    memoryBestStates: memoryBest.length,
-    bestStepTakenPercent: share(memoryBest.filter(Boolean).length, memoryBest.length),
-    servicesEnlargedPercent: share(
-      enlarged.flat().length,
-      states.reduce((sum, { windowSet }) => sum + windowSet.windows.length, 0),
-    ),
-  };
-}
-
 /** A simulated application, its sweep, and what the predictor learns of it. */
 function learn(seed: number, services: number, quick: boolean): Learnt {
   const scenario = randomScenario(`application ${seed}`, services, TRUTH_SAMPLES, seededRng(seed));
@@ -151,13 +127,15 @@ export const benchmark: Benchmark = {
     const sizes = quick ? QUICK.sizes : SIZES;
     const perApplication = quick ? QUICK.states : STATES_PER_APPLICATION;
     const startedMs = performance.now();
-    const states: PickState[] = [];
+    let states = 0;
+    let nearTies = 0;
     for (const [at, services] of sizes.entries()) {
       const applicationSeed = FIRST_SEED + 1_000 * seed + 10 * at;
       const learnt = learn(applicationSeed, services, quick);
       const rng = seededRng(applicationSeed + 2);
       const drawn = Array.from({ length: perApplication }, () => pickState(learnt, rng));
-      states.push(...drawn);
+      states += drawn.length;
+      nearTies += drawn.filter(isTie).length;
       for (const [name, pick] of Object.entries(RANKINGS)) {
         outcomes.get(name)?.push(...drawn.map((state) => outcomeOf(state, pick(state))));
       }
@@ -167,12 +145,11 @@ export const benchmark: Benchmark = {
     }
     return Promise.resolve({
       simulated: true,
-      states: states.length,
+      states,
       applications: sizes.length,
       sweepWindows: quick ? QUICK.windows : SWEEP_WINDOWS,
-      nearTies: states.filter(isTie).length,
+      nearTies,
       bestSteps: sharesOf((outcomes.get("chain") ?? []).map(({ best }) => best)),
-      memoryRule: memoryRuleOf(states),
       rankings: Object.fromEntries([...outcomes].map(([name, all]) => [name, reportOf(all)])),
     });
   },

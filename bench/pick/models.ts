@@ -17,7 +17,7 @@ import { meanOverTail } from "../endtoend/data.ts";
 import type { ServiceModel } from "./learn.ts";
 
 /** Memory over its highest use that a decision asks for. */
-export const MEMORY_RATIO = CostSettings.parse({}).memoryRatio;
+const MEMORY_RATIO = CostSettings.parse({}).memoryRatio;
 
 export const RESOURCES = ["cpu", "memory", "replicas"] as const;
 export type Resource = (typeof RESOURCES)[number];

@@ -1,4 +1,4 @@
-import { memoryNeed, memoryPeaksAfter } from "@tradewind/predictor/decide/facts/memory-peaks.ts";
+import { memoryPeaksAfter } from "@tradewind/predictor/decide/facts/memory-peaks.ts";
 import type { MemoryPeak } from "@tradewind/predictor/decide/facts/state.ts";
 import { Application } from "@tradewind/core/contract/application.ts";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
@@ -7,7 +7,7 @@ import { costPerHour } from "@tradewind/core/contract/prices.ts";
 import type { Scenario } from "./application.ts";
 import { learntFrom, seenOf } from "./learn.ts";
 import type { ServiceModel } from "./learn.ts";
-import { MEMORY_RATIO, predictedSteps, RESOURCES, sizeOf, stepUp } from "./models.ts";
+import { predictedSteps, RESOURCES, sizeOf, stepUp } from "./models.ts";
 import type { Choice, PredictedStep, Seen } from "./models.ts";
 import type { Answered, TrueApplication } from "./true-application.ts";
 import { calmStates, disturbedStates, simulatedWindow } from "./windows.ts";
@@ -135,27 +135,9 @@ export const chainPick = (state: Seen): Choice | undefined =>
 export const ownPick = (state: Seen): Choice | undefined =>
   best(predictedSteps(state), ({ costPerHour: price, ownGainSeconds }) => ownGainSeconds / price);
 
-/** Memory that each service lacks by the rule of the decision, need over limit; the rule asks for no latency. */
-const memoryShortages = ({ memoryPeaks, windowSet }: Seen): number[] =>
-  windowSet.windows.map((window) => {
-    const has = sizeOf(window).memoryBytes;
-    return (memoryNeed(memoryPeaks.get(window.service) ?? [], has, MEMORY_RATIO) ?? has) / has;
-  });
-
-/** Services to which a decision gives more memory. */
-export const memoryByPeak = (state: Seen): number[] =>
-  memoryShortages(state).flatMap((shortage, service) => (shortage > 1 ? [service] : []));
-
 /** As {@link chainPick}, memory among the steps: of a service that lacks it, for the CPU that this would spare. */
 export const decisionPick = (state: Seen): Choice | undefined =>
   best(predictedSteps(state, "spares CPU"), ({ costPerHour: price, gainSeconds }) => gainSeconds / price);
-
-/** First the memory of the service that lacks most by the rule of the decision, whatever it would buy, else as {@link chainPick}. */
-export function memoryFirstPick(state: PickState): Choice | undefined {
-  const shortages = memoryShortages(state);
-  const most = Math.max(...shortages);
-  return most > 1 ? { service: shortages.indexOf(most), resource: "memory" } : chainPick(state);
-}
 
 const byCurvesAlone = (state: PickState): PickState => ({
   ...state,
@@ -165,9 +147,6 @@ const byCurvesAlone = (state: PickState): PickState => ({
 /** As {@link decisionPick}, by the tracked profiles alone. */
 export const trackedDecisionPick = (state: PickState): Choice | undefined =>
   decisionPick(byCurvesAlone(state));
-
-/** As {@link chainPick}, by the tracked profiles alone. */
-export const trackedPick = (state: PickState): Choice | undefined => chainPick(byCurvesAlone(state));
 
 /** The service with the highest measured self-time p95, and the resource that its profile says brings that down most per cost. */
 export function highestLatencyPick(state: Seen): Choice | undefined {

@@ -36,6 +36,3 @@ export const mostUtilised = (state: PickState): Choice =>
   highest(state, "replicas", (window) =>
     share(window, (each) => [each.cpuUsageCores, allocatedCpuCores(each)]),
   );
-
-/** A replica for the service with the highest self-time p95. */
-export const highestOwnTail = (state: PickState): Choice => highest(state, "replicas", tailSeconds);

@@ -14,7 +14,7 @@
  *   without a guard the share is 0. `samplesRatio` leaves the share out.
  * - `burstRecall`, `delayP95S`: see score.ts; pooled over seeds. Null without bursts.
  * - Rivals and the constants of ours were tuned on seeds 1001 and 1002 and one half of the recordings; the synthetic figures come
- *   from other seeds, `half` says which half a recording belongs to. `trigger` is our guard, lent to a rival.
+ *   from other seeds, `half` says which half a recording belongs to.
  */
 import { TradewindError } from "@tradewind/core/values/errors.ts";
 import { parseDurationSeconds } from "@tradewind/core/values/units.ts";
@@ -22,7 +22,7 @@ import type { Benchmark } from "../benchmark.ts";
 import { recordContainers } from "./containers.ts";
 import { controllerCost } from "./cost.ts";
 import { CONTAINERS } from "./node.ts";
-import { fixedAligned, fixedPolicies, ours, rivals } from "./policies.ts";
+import { fixedPolicies, ours, rivals } from "./policies.ts";
 import type { Policy } from "./policies.ts";
 import { dataFolder, recordedTraces, TUNED_RECORDINGS } from "./recorded.ts";
 import {
@@ -110,7 +110,7 @@ function overallOf(measured: readonly SampledPolicy[], names: readonly string[])
 
 export const benchmark: Benchmark = {
   summary:
-    "adaptive sampling against fixed intervals, back-off, AIMD and AdaM: reads kept, error of windows, bursts seen",
+    "adaptive sampling against fixed intervals, back-off and AdaM: reads kept, error of windows, bursts seen",
   options: { record: { type: "string" }, recordings: { type: "string" } },
   async run({ seed, quick, progress, values }) {
     const file = fileOf(values["recordings"]);
@@ -120,7 +120,7 @@ export const benchmark: Benchmark = {
       await recordContainers(file, parseDurationSeconds(values["record"]));
     }
     const recorded = recordedTraces(dataFolder(), TOLERANCE);
-    const policies = [...fixedPolicies(), fixedAligned(), ...rivals(), ours()];
+    const policies = [...fixedPolicies(), ...rivals(), ours()];
     const groups = reported(seed, quick, recorded, file);
     const all = [...groups.classic, ...groups.noisy, ...groups.serving];
     progress(`sampling: ${policies.length} policies on ${all.length} scenes`);

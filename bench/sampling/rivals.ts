@@ -23,22 +23,6 @@ export const doubling =
     };
   };
 
-/** Additive increase while two rates agree, multiplicative decrease when they do not. */
-export const aimd =
-  ({ step, longest }: { step: number; longest: number }) =>
-  (tolerance: number): Rival => {
-    let before = Number.NaN;
-    let exact = 1;
-    return {
-      next(rate) {
-        const agrees = Math.abs(rate - before) <= tolerance;
-        before = rate;
-        exact = agrees ? Math.min(longest, exact + step) : Math.max(1, exact / 2);
-        return exact;
-      },
-    };
-  };
-
 /**
  * AdaM (Trihinas, Pallis, Dikaiakos, BigData 2015). The distance d of two readings is followed by a probabilistic EWMA,
  * a_i = a (1 - b P_i), P_i the standard normal density of (d - mean) / deviation; its deviation against the observed one
@@ -80,20 +64,15 @@ export const adam =
     };
   };
 
-/**
- * Runs a rival on the seconds of a counter. With alarms it is also read, and starts again at the shortest interval,
- * whenever the guard alarms.
- */
-export function runRival(rival: Rival, total: Float64Array, alarms?: readonly boolean[]): number[] {
+/** Runs a rival on the seconds of a counter. */
+export function runRival(rival: Rival, total: Float64Array): number[] {
   const times: number[] = [0];
   let last = 0;
   let interval = 1;
   for (let second = 1; second < total.length; second += 1) {
-    const alarmed = alarms?.[second] === true;
-    if (!alarmed && second < last + interval) continue;
+    if (second < last + interval) continue;
     const rate = ((total[second] ?? 0) - (total[last] ?? 0)) / (second - last);
-    const wanted = rival.next(rate, interval);
-    interval = alarmed ? 1 : Math.max(1, wanted);
+    interval = Math.max(1, rival.next(rate, interval));
     times.push(second);
     last = second;
   }

@@ -2,7 +2,6 @@ import { percentile } from "../statistics.ts";
 import { totalAt } from "./trace.ts";
 import type { Episode, Trace } from "./trace.ts";
 import { WINDOW_SECONDS, windowMeans } from "./windows.ts";
-import type { WindowMeans } from "./windows.ts";
 
 /** When a policy read the signal (s, increasing), and what else was read for its sake. */
 export interface Reads {
@@ -15,9 +14,6 @@ export interface Reads {
 
 /** Windows begin this far apart where readings are not timed by them. */
 const ANY_PHASE_SECONDS = 4;
-/** The quantile of window means that is compared, and the time over which it is taken, s. */
-const QUANTILE = 0.95;
-const QUANTILE_SECONDS = 300;
 
 /** Counts over one or several runs of one policy on one signal. */
 export interface Tally {
@@ -31,10 +27,6 @@ export interface Tally {
   delays: number[];
   windows: number;
   offWindows: number;
-  /** Errors of window means in tolerances. */
-  windowErrors: number[];
-  quantiles: number;
-  offQuantiles: number;
 }
 
 export const emptyTally = (): Tally => ({
@@ -48,9 +40,6 @@ export const emptyTally = (): Tally => ({
   delays: [],
   windows: 0,
   offWindows: 0,
-  windowErrors: [],
-  quantiles: 0,
-  offQuantiles: 0,
 });
 
 /**
@@ -121,23 +110,8 @@ function scoreWindows(tally: Tally, total: Float64Array, reads: Reads, tolerance
     const error = Math.abs((means.known[window] ?? Number.NaN) - truth);
     if (Number.isNaN(error)) continue;
     tally.windows += 1;
-    tally.windowErrors.push(error / tolerance);
     if (error > tolerance) tally.offWindows += 1;
   }
-  const perBlock = Math.floor(QUANTILE_SECONDS / everySeconds);
-  for (let from = 0; from + perBlock <= means.truth.length; from += perBlock) {
-    const error = Math.abs(
-      blockQuantile(means, "known", from, perBlock) - blockQuantile(means, "truth", from, perBlock),
-    );
-    if (Number.isNaN(error)) continue;
-    tally.quantiles += 1;
-    if (error > tolerance) tally.offQuantiles += 1;
-  }
-}
-
-function blockQuantile(means: WindowMeans, which: keyof WindowMeans, from: number, count: number): number {
-  const block = means[which].slice(from, from + count);
-  return block.some(Number.isNaN) ? Number.NaN : percentile(block.sort(), QUANTILE);
 }
 
 /** The figures of one policy on one signal; null where there was no burst to see. */
@@ -147,11 +121,8 @@ export interface Figures {
   offByEpsRatio: number;
   burstRecall: number | null;
   delayP95S: number | null;
-  /** Share of 15 s windows whose mean is off by more than the tolerance, and the p95 of that error in tolerances. */
+  /** Share of 15 s windows whose mean is off by more than the tolerance. */
   offWindowsRatio: number;
-  windowErrorP95Eps: number;
-  /** Share of 5 min whose p95 of window means is off by more than the tolerance. */
-  offQuantilesRatio: number;
 }
 
 export function figures(tally: Tally): Figures {
@@ -163,13 +134,5 @@ export function figures(tally: Tally): Figures {
     burstRecall: tally.episodes === 0 ? null : tally.seen / tally.episodes,
     delayP95S: delays.length === 0 ? null : percentile(delays, 0.95),
     offWindowsRatio: tally.offWindows / Math.max(1, tally.windows),
-    windowErrorP95Eps:
-      tally.windowErrors.length === 0
-        ? 0
-        : percentile(
-            tally.windowErrors.toSorted((a, b) => a - b),
-            0.95,
-          ),
-    offQuantilesRatio: tally.offQuantiles / Math.max(1, tally.quantiles),
   };
 }

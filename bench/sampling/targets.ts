@@ -8,7 +8,7 @@ import type { Figures } from "./score.ts";
 export const TARGETS = { offWindowsRatio: 0.05, burstRecall: 0.99, delayP95S: 15 };
 
 /** The worst figures over several signals, and the means of the reads kept and of the windows off. */
-export interface Worst extends Figures {
+interface Worst extends Figures {
   meanKeptRatio: number;
   meanSamplesRatio: number;
   meanOffWindowsRatio: number;
@@ -29,8 +29,6 @@ export function worst(all: readonly Figures[]): Worst {
     samplesRatio: Math.max(...all.map((each) => each.samplesRatio)),
     offByEpsRatio: Math.max(...all.map((each) => each.offByEpsRatio)),
     offWindowsRatio: Math.max(...all.map((each) => each.offWindowsRatio)),
-    windowErrorP95Eps: Math.max(...all.map((each) => each.windowErrorP95Eps)),
-    offQuantilesRatio: Math.max(...all.map((each) => each.offQuantilesRatio)),
     burstRecall: recall === null ? null : -recall,
     delayP95S: largest(all.map((each) => each.delayP95S)),
   };

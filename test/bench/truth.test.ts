@@ -6,7 +6,7 @@ import { randomScenario } from "../../bench/pick/application.ts";
 import { Composition } from "../../bench/pick/composition.ts";
 import { bandMean, quantiles } from "../../bench/pick/order.ts";
 import type { PickState } from "../../bench/pick/picks.ts";
-import { highestOwnTail, mostMemoryStarved, mostUtilised } from "../../bench/pick/rules.ts";
+import { mostMemoryStarved, mostUtilised } from "../../bench/pick/rules.ts";
 import { memoryFactor, ownTimes, workSeconds } from "../../bench/pick/truth.ts";
 import type { TrueService, TrueState } from "../../bench/pick/truth.ts";
 import { simulatedWindow } from "../../bench/pick/windows.ts";
@@ -166,10 +166,9 @@ describe("rules of one line that plans are measured against", () => {
   const windows = [window(0.2, 0.9, 50), window(0.1, 0.3, 90), window(0.5, 0.6, 60, 8)];
   const seen = { windowSet: { windows } } as unknown as PickState;
 
-  it("give memory by tail, fullness and replicas, and a replica by use or by tail", () => {
+  it("give memory by tail, fullness and replicas, and a replica by use", () => {
     expect(mostMemoryStarved(seen)).toEqual({ service: 1, resource: "memory" });
     expect(mostUtilised(seen)).toEqual({ service: 0, resource: "replicas" });
-    expect(highestOwnTail(seen)).toEqual({ service: 2, resource: "replicas" });
   });
 });
 
