@@ -1,9 +1,10 @@
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import type { Rng } from "@tradewind/core/values/rng.ts";
 import { levelsAfter } from "@tradewind/predictor/decide/cost/learn/learn-levels.ts";
-import { profileObservation } from "@tradewind/predictor/decide/cost/learn/learn-services.ts";
+import { profileObservation } from "@tradewind/predictor/decide/cost/learn/service-reading.ts";
 import type { ServiceModelMemory } from "@tradewind/predictor/decide/cost/learn/state.ts";
-import { emptyProfile, track } from "@tradewind/predictor/models/queue/tracked-profile.ts";
+import { emptyProfile } from "@tradewind/predictor/models/queue/tracked-profile.ts";
+import { track } from "@tradewind/predictor/models/queue/track.ts";
 import { surroundingsOf } from "@tradewind/predictor/models/network/surroundings.ts";
 import type { NetworkWindow } from "@tradewind/predictor/models/network/window-inputs.ts";
 import type { Scenario } from "./application.ts";

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { parseJsonWith } from "@tradewind/core/values/config.ts";
 import { SweepRow } from "@tradewind/core/contract/sweep.ts";
-import { profileObservation } from "@tradewind/predictor/decide/cost/learn/learn-services.ts";
+import { profileObservation } from "@tradewind/predictor/decide/cost/learn/service-reading.ts";
 import { surroundingsOf } from "@tradewind/predictor/models/network/surroundings.ts";
 import type { Surroundings } from "@tradewind/predictor/models/network/surroundings.ts";
 import type { NetworkWindow } from "@tradewind/predictor/models/network/window-inputs.ts";

@@ -4,8 +4,8 @@ import {
   emptyProfile,
   isCalibrated,
   predictOwnTime,
-  track,
 } from "@tradewind/predictor/models/queue/tracked-profile.ts";
+import { track } from "@tradewind/predictor/models/queue/track.ts";
 import type { OwnTime, ProfileState } from "@tradewind/predictor/models/queue/tracked-profile.ts";
 import { emptyNetworkAnswer } from "@tradewind/predictor/models/network/head.ts";
 import type { LatencyNetwork, NetworkState } from "@tradewind/predictor/models/network/latency-network.ts";

@@ -1,12 +1,12 @@
 import type { Window } from "@tradewind/core/contract/window.ts";
-import { profileObservation } from "@tradewind/predictor/decide/cost/learn/learn-services.ts";
+import { profileObservation } from "@tradewind/predictor/decide/cost/learn/service-reading.ts";
 import {
   demandOf,
   emptyProfile,
   isCalibrated,
   predictOwnTime,
-  track,
 } from "@tradewind/predictor/models/queue/tracked-profile.ts";
+import { track } from "@tradewind/predictor/models/queue/track.ts";
 import type {
   OwnTime,
   ProfileObservation,

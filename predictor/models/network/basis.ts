@@ -1,5 +1,6 @@
 import type { Demands } from "../queue/own-time.ts";
-import { emptyProfile, isCalibrated, track } from "../queue/tracked-profile.ts";
+import { emptyProfile, isCalibrated } from "../queue/tracked-profile.ts";
+import { track } from "../queue/track.ts";
 import type { ProfileState } from "../queue/tracked-profile.ts";
 import type { Surroundings } from "./surroundings.ts";
 import { askCurves, demandsIn, emptyCurves } from "./curve.ts";

@@ -117,6 +117,12 @@ export function emptyProfile(): ProfileState {
   };
 }
 
+/** No number of it has overflowed. */
+export const isFiniteProfile = ({ covariances, means, residuals, weights }: ProfileState): boolean =>
+  [...means, ...covariances, weights, residuals].every((numbers) =>
+    numbers.every((each) => Number.isFinite(each)),
+  );
+
 /** Keeps the parameters to what containers and requests can be. */
 export function bound({ mean }: Estimate): void {
   for (let i = 0; i < BOUNDS.length; i += 1) {
@@ -130,3 +136,13 @@ export function parametersNow(state: ProfileState, program: number, out: Float64
   out[DEMAND] = (out[DEMAND] as number) + (state.inflations[program] as number);
   return out;
 }
+
+/** Windows of each kind before the profile is believed: fewer cannot outvote a disturbed one. */
+export const LEAST_WINDOWS = 3;
+/**
+ * Standard deviation of ln of the curve's own error, see docs/models.md: steady windows show it where they are, not elsewhere. A window that is
+ * disturbed by less counts as steady.
+ */
+export const CURVE_ERROR = 0.1;
+/** No program is ever less likely than this: a deploy can change it. */
+export const LEAST_WEIGHT = 0.001;

@@ -53,8 +53,6 @@ export interface ProfileObservation {
 export const SATURATED = 0.9;
 /** Standard deviation of ln CPU use in a window apart from the chance of the requests' demands: scrapes are not at its ends. */
 const USE_NOISE = 0.03;
-/** Standard deviation of ln of what is measured when all containers are young (warm-up costs two to four times the CPU). */
-const YOUNG_NOISE = 1;
 /** Standard deviation of ln latency of a saturated window: it may have begun with any queue that windows before it left. */
 const SATURATED_NOISE = 3;
 /** So many standard deviations from what is expected is an outlier: a single window counts for no more. */
@@ -109,16 +107,6 @@ export function takeWindow(estimate: Estimate, program: Program, evidence: Evide
   bound(estimate);
   const ofLatency = takeLatency(estimate, program, evidence);
   return ofCpu + SHARED_CHANCE * ofLatency + throttling(program, evidence.observation);
-}
-
-/** Variance of {@link INFLATION}: of young containers. */
-export const inflationOf = ({ youngShare = 0 }: ProfileObservation): number => YOUNG_NOISE ** 2 * youngShare;
-
-/** Variance of ln latency in a window in which load per container or size changed: parts of it were at either. */
-export function changeOf({ lastCores, lastLoad }: ProfileState, observation: ProfileObservation): number {
-  const change = (now: number | undefined, before: number | undefined): number =>
-    isPositive(now) && isPositive(before) ? (Math.log(now) - Math.log(before)) ** 2 : 0;
-  return (change(observation.loadPerContainer, lastLoad) + change(observation.cpuCores, lastCores)) / 4;
 }
 
 /** A number that can be measured: above 0 and finite. */

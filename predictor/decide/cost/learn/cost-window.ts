@@ -8,6 +8,7 @@ import { withThrottledWaits } from "../../facts/arrival-wait.ts";
 import type { DecisionContext, Observation } from "../../facts/observation.ts";
 import type { PolicySettings } from "../../facts/settings.ts";
 import type { FlowVerdict, Verdict } from "../../facts/verdict.ts";
+import type { OutlookState } from "./outlook.ts";
 
 /** What is known of nodes, and of what came since the window; see `PolicyInputs`. */
 export interface Platform {
@@ -115,6 +116,16 @@ export const arrivalsPerSecond = ({
   routes,
 }: Pick<CostWindow, "arrivalRatio" | "otherRoutes" | "routes">): number =>
   [...routes, ...otherRoutes].reduce((sum, { flow }) => sum + arrivalRatio * flow.requestsPerSecond, 0);
+
+/** The load of the application as it was measured; undefined without a part of the traffic or without any. */
+export function measuredLoad(window: CostWindow): OutlookState["points"][number] | undefined {
+  const { endMs, missing, verdict } = window;
+  const perSecond = arrivalsPerSecond(window);
+  if (missing !== undefined || !(perSecond > 0)) return undefined;
+  const count = verdict.flows.reduce((sum, { calls }) => sum + calls, 0);
+  const isFailing = verdict.flows.some((route) => route.isFailing);
+  return { endMs, perSecond, count, ...(isFailing && { isFailing }) };
+}
 
 /** Requests to the entries that began, per second; undefined where those of one that serves were not counted. */
 function beganPerSecond(observations: readonly Observation[], { entries }: Application): number | undefined {

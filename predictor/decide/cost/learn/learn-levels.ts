@@ -40,8 +40,8 @@ export function levelsAfter(
   }: { readonly hasNetwork: boolean; readonly percentile: LevelMemory["percentile"] },
 ): Pick<ServiceModelMemory, "level" | "network"> {
   const known = hasNetwork ? { ...model, network: memory } : model;
-  const level = levelWith(known, window, percentile);
   const network = hasNetwork ? networkWith(known, window, profile) : undefined;
+  const level = levelWith(known, window, percentile);
   return { ...(network && { network }), ...(level && { level }) };
 }
 

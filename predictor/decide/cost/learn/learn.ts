@@ -1,5 +1,5 @@
 import { logsOf, speedsAfter } from "../../../nodes/class-speeds.ts";
-import { arrivalsPerSecond } from "./cost-window.ts";
+import { measuredLoad } from "./cost-window.ts";
 import type { CostWindow } from "./cost-window.ts";
 import { budgetsAfter } from "./error-budget.ts";
 import { routesAfter } from "./learn-routes.ts";
@@ -16,10 +16,12 @@ export function learn(before: CostMemory | undefined, window: CostWindow): CostM
   const classSpeeds = classSpeedsAfter(memory, window);
   const services = servicesAfter(memory, window, logsOf(classSpeeds));
   const timing = { endMs, mostSeconds: mostStartSeconds(settings.cost) };
+  const load = measuredLoad(window);
+  const horizon = { windowMs: endMs - startMs, horizonMs: 1e3 * memory.startSeconds, holdMs: HOLD_MS };
   return {
     windowEndMs: endMs,
     startSeconds: startSecondsAfter(memory, services, timing, observations),
-    outlook: outlookAfter(memory, window),
+    outlook: load === undefined ? memory.outlook : observeLoad(memory.outlook, load, horizon),
     budgets: budgetsAfter(memory.budgets, window),
     routes: routesAfter(memory, window),
     services,
@@ -38,17 +40,3 @@ const classSpeedsAfter = (
   { settings: { cost }, windows }: CostWindow,
 ): CostMemory["classSpeeds"] =>
   cost.nodeSpeeds ? speedsAfter(classSpeeds, windows, 1e3 * cost.youngSeconds) : undefined;
-
-function outlookAfter({ outlook, startSeconds }: CostMemory, window: CostWindow): CostMemory["outlook"] {
-  const { endMs, missing, startMs, verdict } = window;
-  const perSecond = arrivalsPerSecond(window);
-  if (missing !== undefined || !(perSecond > 0)) return outlook;
-  const count = verdict.flows.reduce((sum, { calls }) => sum + calls, 0);
-  const isFailing = verdict.flows.some((route) => route.isFailing);
-  const load = { endMs, perSecond, count, ...(isFailing && { isFailing }) };
-  return observeLoad(outlook, load, {
-    windowMs: endMs - startMs,
-    horizonMs: 1e3 * startSeconds,
-    holdMs: HOLD_MS,
-  });
-}

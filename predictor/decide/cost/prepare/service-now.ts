@@ -19,7 +19,7 @@ import type { Size } from "../../facts/size.ts";
 import { bounded } from "../../facts/target.ts";
 import type { CostWindow } from "../learn/cost-window.ts";
 import { heardNetworkOf } from "../learn/learn-levels.ts";
-import { profileObservation } from "../learn/learn-services.ts";
+import { profileObservation } from "../learn/service-reading.ts";
 import { modelPercentile, ownTailSeconds } from "../learn/percentile.ts";
 import type { CostMemory, ServiceModelMemory } from "../learn/state.ts";
 import type { LoadNow } from "./arrivals.ts";

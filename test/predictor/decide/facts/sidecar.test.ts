@@ -2,7 +2,7 @@ import { mainContainers } from "@tradewind/core/measure/main-containers.ts";
 import type { Window } from "@tradewind/core/contract/window.ts";
 import { containerSize } from "@tradewind/predictor/decide/facts/size.ts";
 import { cpuDemand } from "@tradewind/predictor/decide/facts/demand.ts";
-import { profileObservation } from "@tradewind/predictor/decide/cost/learn/learn-services.ts";
+import { profileObservation } from "@tradewind/predictor/decide/cost/learn/service-reading.ts";
 import { surroundingsOf } from "@tradewind/predictor/models/network/surroundings.ts";
 import { describe, expect, it } from "vitest";
 import { START_MS, WINDOW_MS } from "../../measurements.ts";

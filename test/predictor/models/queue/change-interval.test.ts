@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { changeInterval } from "@tradewind/predictor/models/queue/change-interval.ts";
 import type { ContainerPlace } from "@tradewind/predictor/models/queue/change-interval.ts";
-import { emptyProfile, predictOwnTime, track } from "@tradewind/predictor/models/queue/tracked-profile.ts";
+import { emptyProfile, predictOwnTime } from "@tradewind/predictor/models/queue/tracked-profile.ts";
+import { track } from "@tradewind/predictor/models/queue/track.ts";
 import type { OwnTime, ProfileState } from "@tradewind/predictor/models/queue/tracked-profile.ts";
 import { describe, expect, it } from "vitest";
 import { SimulatedService } from "./simulated-container.ts";

@@ -4,7 +4,8 @@
  */
 import { seededRng } from "@tradewind/core/values/rng.ts";
 import type { Rng } from "@tradewind/core/values/rng.ts";
-import { emptyProfile, predictOwnTime, track } from "@tradewind/predictor/models/queue/tracked-profile.ts";
+import { emptyProfile, predictOwnTime } from "@tradewind/predictor/models/queue/tracked-profile.ts";
+import { track } from "@tradewind/predictor/models/queue/track.ts";
 import type {
   OwnTime,
   ProfileObservation,

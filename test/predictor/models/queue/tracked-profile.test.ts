@@ -6,8 +6,8 @@ import {
   isCalibrated,
   predictOwnTime,
   ProfileState,
-  track,
 } from "@tradewind/predictor/models/queue/tracked-profile.ts";
+import { track } from "@tradewind/predictor/models/queue/track.ts";
 import type { OwnTime, ProfileObservation } from "@tradewind/predictor/models/queue/tracked-profile.ts";
 import { describe, expect, it } from "vitest";
 import { quantileOf, SimulatedContainer, SimulatedService } from "./simulated-container.ts";
