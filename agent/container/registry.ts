@@ -25,7 +25,7 @@ import { Pods } from "./pods.ts";
 import type { KeptPod } from "./pods.ts";
 import { ContainerRates } from "./rates.ts";
 import { SandboxedPods } from "./sandboxed-pods.ts";
-import type { JudgedContainer, JudgedPod } from "./sandboxed-pods.ts";
+import type { ContainerEvidence, JudgedContainer, JudgedPod } from "./sandboxed-pods.ts";
 
 export interface RegistryOptions {
   readonly reader: Reader;
@@ -161,40 +161,52 @@ export class ContainerRegistry implements ProbeFailures {
     return [...pods.values()];
   }
 
-  /** @returns whether a container is new, or is read in another cgroup than before */
+  /**
+   * Decides in which cgroup each container is read, adds those that are new there and removes those that ended.
+   * @returns whether a container is new, or is read in another cgroup than before
+   */
   #settle(): boolean {
-    const evidence = {
-      isNamed: (id: string): boolean => this.isNamed(id),
-      running: (podUid: string) => this.#names.running.get(podUid),
-      hasRun: ({ id }: FoundContainer): boolean => {
+    const { seconds } = this.#options.schedule.now();
+    this.#settledSeconds = seconds;
+    const settled = this.#sandboxed.settle(this.#found, this.#evidence(), seconds);
+    let isChanged = false;
+    for (const found of settled) {
+      if (this.#isReadAs(found)) continue;
+      this.#addAgain(found);
+      isChanged = true;
+    }
+    // Containers that ended are removed last: their pod stays for those that came into it.
+    const present = new Set([...settled, ...this.#names.processes].map(({ id }) => id));
+    for (const id of this.#kept.keys()) if (!present.has(id)) this.remove(id);
+    return isChanged;
+  }
+
+  /** What names and reads say of containers, by which sandboxes are told. */
+  #evidence(): ContainerEvidence {
+    return {
+      isNamed: (id) => this.isNamed(id),
+      running: (podUid) => this.#names.running.get(podUid),
+      hasRun: ({ id }) => {
         const container = this.#kept.get(id)?.container;
         if (container?.found === undefined) return true;
         return container.found.countedIn === "own" && container.rates.cpuRead.totalSeconds !== 0;
       },
     };
-    const { seconds } = this.#options.schedule.now();
-    this.#settledSeconds = seconds;
-    let isNew = false;
-    const settled = this.#sandboxed.settle(this.#found, evidence, seconds);
-    for (const each of settled) {
-      const kept = this.#kept.get(each.id);
-      const before = kept?.container;
-      const isSame = before?.found?.directory === each.directory && before.found.countedIn === each.countedIn;
-      if (before !== undefined && isSame) continue;
-      // A process that now has a cgroup, or a container that moved or is counted elsewhere, starts again.
-      // Its pod stays meanwhile, with its last reads.
-      const pod = kept?.pod;
-      pod?.members.add(PLACEHOLDER);
-      this.remove(each.id);
-      this.#addFound(each, before?.values);
-      if (pod !== undefined) this.#pods.leave(pod, PLACEHOLDER);
-      isNew = true;
-    }
-    // Containers that ended are removed last: their pod stays for those that came into it.
-    const present = new Set(settled.map(({ id }) => id));
-    for (const process of this.#names.processes) present.add(process.id);
-    for (const id of this.#kept.keys()) if (!present.has(id)) this.remove(id);
-    return isNew;
+  }
+
+  #isReadAs({ countedIn, directory, id }: FoundContainer): boolean {
+    const readNow = this.#kept.get(id)?.container.found;
+    return readNow?.directory === directory && readNow.countedIn === countedIn;
+  }
+
+  /** A process that now has a cgroup, or a container that moved or is counted elsewhere, starts again; its pod keeps its last reads. */
+  #addAgain(found: FoundContainer): void {
+    const kept = this.#kept.get(found.id);
+    const pod = kept?.pod;
+    pod?.members.add(PLACEHOLDER);
+    this.remove(found.id);
+    this.#addFound(found, kept?.container.values);
+    if (pod !== undefined) this.#pods.leave(pod, PLACEHOLDER);
   }
 
   /** Takes new names; processes they list come and go with them. */

@@ -89,7 +89,7 @@ export class ServiceOwners {
       this.notePod(resource);
       return OWNERSHIP.own;
     }
-    const maker = this.makerOf(resource);
+    const maker = this.noteMaker(resource);
     if (maker === undefined) return OWNERSHIP.own;
     resource.owner = maker;
     return OWNERSHIP.library;
@@ -128,13 +128,14 @@ export class ServiceOwners {
     resource.isPod = true;
   }
 
-  private makerOf(resource: SpanResource): string | undefined {
+  /** The service whose pod or process sends spans under a name that has no workload; a pod is noted as their instance. */
+  private noteMaker(resource: SpanResource): string | undefined {
     const { host, instance } = resource;
-    const pod = [instance, host].find((name) => name !== undefined && this.pods.has(name));
-    if (pod === undefined) return this.processes.get(instance ?? "") || undefined;
-    resource.instance = pod;
+    const podName = [instance, host].find((name) => name !== undefined && this.pods.has(name));
+    if (podName === undefined) return this.processes.get(instance ?? "") || undefined;
+    resource.instance = podName;
     resource.isPod = true;
-    return this.pods.get(pod);
+    return this.pods.get(podName);
   }
 
   /** An instance that two services name is no process, and a host has many. */

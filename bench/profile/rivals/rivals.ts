@@ -83,12 +83,12 @@ function fitPlane(
 
 const secondsOf = (rows: readonly Row[]): number[] => rows.map(({ latencySeconds }) => latencySeconds);
 
-/** One plane, on the latency (also weighted for relative errors) or on its logarithm. */
+/** One plane through all rows: of the latency, of the latency by relative errors, or of its logarithm, whichever {@link tuned} prefers. */
 export function linear(rows: readonly Row[]): Predictor {
   const fits = TARGETS.map((target): Fit => (train) => {
-    const columns = tableOf(train);
-    const plane = fitPlane(columns(train), secondsOf(train), target);
-    return (later) => columns(later).map(plane);
+    const tableFor = tableOf(train);
+    const secondsAt = fitPlane(tableFor(train), secondsOf(train), target);
+    return (unseen) => tableFor(unseen).map(secondsAt);
   });
   return tuned(rows, fits);
 }

@@ -40,7 +40,7 @@ const approvalOf = (resource: Resource): GuardStep => ({
     const { expiresMs } = settings;
     const change = open ?? { id: changeId(context, resource, { from, to, expiresMs }), from, to, expiresMs };
     return {
-      allocation: isUp ? keepingRest(held, size, context) : held,
+      allocation: isUp ? withoutTrade(held, size, context) : held,
       reason: {
         code: open?.state === "refused" ? "approval-refused" : "approval-awaited",
         change: change.id,
@@ -191,20 +191,23 @@ function withSize(allocation: Allocation, size: (typeof SIZE_OF)[Resource], valu
 }
 
 /**
- * What the held size was to make up for stays: replicas, of which CPU demand may need more while containers do not grow; and containers
- * where replicas do not.
+ * While growth of replicas waits no container shrinks below what is in force. While growth of containers waits the replicas stay, and
+ * there are as many as the CPU demand needs at the present container size.
  */
-function keepingRest(
+function withoutTrade(
   { cpuCores, memoryBytes, replicas }: Allocation,
-  held: (typeof SIZE_OF)[Resource],
+  waiting: (typeof SIZE_OF)[Resource],
   context: GuardContext,
 ): Allocation {
-  const before = inForce(context);
-  if (held !== "replicas") {
-    const kept = Math.max(replicas, before.replicas ?? 0, need("replicas", context));
-    return allocationOf(kept, cpuCores, memoryBytes);
-  }
-  return allocationOf(replicas, larger(cpuCores, before.cpuCores), larger(memoryBytes, before.memoryBytes));
+  const current = inForce(context);
+  if (waiting === "replicas")
+    return allocationOf(
+      replicas,
+      larger(cpuCores, current.cpuCores),
+      larger(memoryBytes, current.memoryBytes),
+    );
+  const kept = Math.max(replicas, current.replicas ?? 0, need("replicas", context));
+  return allocationOf(kept, cpuCores, memoryBytes);
 }
 
 const larger = (value: number | undefined, least: number): number | undefined =>

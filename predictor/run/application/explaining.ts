@@ -278,11 +278,13 @@ export class Explaining {
     return this.#askAbout(this.#last?.models);
   }
 
+  /** Keeps the explanation of the last window and asks the language model about it; without an answer it is as it was. */
   async #askAbout(models: WhatIf | undefined): Promise<Explanation | undefined> {
-    const made = this.#reasoned();
-    if (made === undefined) return undefined;
-    if (!this.#kept.all.some(({ explanation }) => explanation === made.explanation)) this.#kept.add(made);
-    return (await this.#consult(made, models)) ?? made.explanation;
+    const reasoned = this.#reasoned();
+    if (reasoned === undefined) return undefined;
+    const { explanation } = reasoned;
+    if (!this.#kept.all.some((each) => each.explanation === explanation)) this.#kept.add(reasoned);
+    return (await this.#consult(reasoned, models)) ?? explanation;
   }
 
   #logIncident(
