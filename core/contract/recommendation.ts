@@ -235,31 +235,42 @@ export const RegretReport = z.strictObject({
 });
 export type RegretReport = z.infer<typeof RegretReport>;
 
-/** One of several applications as the exporter sees it. */
-export const ServedApplication = z.strictObject({
-  namespace: ObjectName,
-  name: ObjectName,
-  /** What stands in the way of a new plan of it. */
-  problem: z.string().max(1_000).optional(),
+/** The newest plan of an application as the exporter has it. */
+const NewestPlan = z.strictObject({
   lastPlanAtMs: EpochMs.optional(),
-  /** By the exporter's monotonic clock. */
+  /** Time since it was made, by the exporter's monotonic clock. */
   lastPlanAgeSeconds: NonNegative.optional(),
   /** Time since a predictor last answered, by the same clock; absent while it answers. */
   silentSeconds: orAbsent(NonNegative),
   policy: PolicyLabel.optional(),
   policyReason: z.string().max(500).optional(),
   policyReasons: Reasons,
+});
+
+/** How an application stands, and what is done with its recommendations. */
+const Standing = z.strictObject({
   mode: z.enum(APPLICATION_MODES).optional(),
   objective: LatencyObjective.optional(),
   measuredLatencySeconds: NonNegative.optional(),
   failedRatio: orAbsent(Ratio),
-  /** How it stood in the last window: its slowest route, all its requests, and what the models do not explain. */
+  /** In the last window: its slowest route, all its requests, and what the models do not explain. */
   standing: orAbsent(z.string().max(1_000)),
   /** Absent in mode act. */
   regret: RegretReport.optional(),
+  /** What the missed objective is put down to; absent where it is met, or no cause is named. */
   cause: orAbsent(PlanCause),
   patterns: orAbsent(z.array(Pattern).max(MOST_PLAN_PATTERNS)),
   unmapped: orAbsent(Unmapped),
+});
+
+/** One of several applications as the exporter sees it. */
+export const ServedApplication = z.strictObject({
+  namespace: ObjectName,
+  name: ObjectName,
+  /** What stands in the way of a new plan of it. */
+  problem: z.string().max(1_000).optional(),
+  ...NewestPlan.shape,
+  ...Standing.shape,
 });
 export type ServedApplication = z.infer<typeof ServedApplication>;
 
@@ -272,14 +283,7 @@ export const RecommendationList = z.strictObject({
     /** False when the last poll failed. */
     reachable: z.boolean(),
     problem: z.string().max(1_000).optional(),
-    lastPlanAtMs: EpochMs.optional(),
-    /** Time since the plan in force was made, by the exporter's monotonic clock. */
-    lastPlanAgeSeconds: NonNegative.optional(),
-    /** Time since a predictor last answered, by the same clock; absent while it answers. */
-    silentSeconds: orAbsent(NonNegative),
-    policy: PolicyLabel.optional(),
-    policyReason: z.string().max(500).optional(),
-    policyReasons: Reasons,
+    ...NewestPlan.shape,
   }),
   /** The only one, and its namespace; absent where there are several. */
   application: ObjectName.optional(),
@@ -287,18 +291,7 @@ export const RecommendationList = z.strictObject({
   /** Where there are several; what follows is then said of each of them. */
   applications: z.array(ServedApplication).max(1_000).optional(),
   /** What is done with the recommendations. */
-  mode: z.enum(APPLICATION_MODES).optional(),
-  objective: LatencyObjective.optional(),
-  measuredLatencySeconds: NonNegative.optional(),
-  failedRatio: orAbsent(Ratio),
-  /** How it stood in the last window: its slowest route, all its requests, and what the models do not explain. */
-  standing: orAbsent(z.string().max(1_000)),
-  /** Absent in mode act. */
-  regret: RegretReport.optional(),
-  /** What the missed objective is put down to; absent where it is met, or no cause is named. */
-  cause: orAbsent(PlanCause),
-  patterns: orAbsent(z.array(Pattern).max(MOST_PLAN_PATTERNS)),
-  unmapped: orAbsent(Unmapped),
+  ...Standing.shape,
   recommendations: z.array(ServedRecommendation).max(20_000),
 });
 export type RecommendationList = z.infer<typeof RecommendationList>;

@@ -58,17 +58,16 @@ export interface ScaleEvent {
   readonly change: number;
 }
 
-/** Replicas added (`sign` 1) or removed (-1) in the last `periodSeconds`. */
-function movedWithin(
+/** Replicas as they were `periodSeconds` ago. */
+const replicasBefore = (
+  current: number,
   events: readonly ScaleEvent[],
-  sign: 1 | -1,
   periodSeconds: number,
   nowMs: number,
-): number {
-  return events
-    .filter(({ atMs, change }) => Math.sign(change) === sign && nowMs - atMs < periodSeconds * 1e3)
-    .reduce((sum, { change }) => sum + Math.abs(change), 0);
-}
+): number =>
+  events
+    .filter(({ atMs }) => nowMs - atMs < periodSeconds * 1e3)
+    .reduce((replicas, { change }) => replicas - change, current);
 
 /** Most replicas that the scale-up policies allow now; kube-controller-manager's `calculateScaleUpLimitWithScalingRules`. */
 export function scaleUpLimit(
@@ -79,9 +78,7 @@ export function scaleUpLimit(
 ): number {
   if (rules.selectPolicy === "Disabled") return current;
   const limits = rules.policies.map(({ type, value, periodSeconds }) => {
-    const added = movedWithin(events, 1, periodSeconds, nowMs);
-    const removed = movedWithin(events, -1, periodSeconds, nowMs);
-    const atPeriodStart = current - added + removed;
+    const atPeriodStart = replicasBefore(current, events, periodSeconds, nowMs);
     return type === "Pods" ? atPeriodStart + value : Math.ceil(atPeriodStart * (1 + value / 100));
   });
   return rules.selectPolicy === "Max" ? Math.max(...limits) : Math.min(...limits);
@@ -96,9 +93,7 @@ export function scaleDownLimit(
 ): number {
   if (rules.selectPolicy === "Disabled") return current;
   const limits = rules.policies.map(({ type, value, periodSeconds }) => {
-    const added = movedWithin(events, 1, periodSeconds, nowMs);
-    const removed = movedWithin(events, -1, periodSeconds, nowMs);
-    const atPeriodStart = current - added + removed;
+    const atPeriodStart = replicasBefore(current, events, periodSeconds, nowMs);
     return type === "Pods" ? atPeriodStart - value : Math.trunc(atPeriodStart * (1 - value / 100));
   });
   return rules.selectPolicy === "Max" ? Math.min(...limits) : Math.max(...limits);

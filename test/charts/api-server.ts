@@ -1,6 +1,11 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { Agent, request } from "undici";
 import type { Dispatcher } from "undici";
+import { parse } from "yaml";
 import { startRealApiServer } from "../kubernetes/real-api-server.ts";
+import { waitUntil } from "../wait-until.ts";
+import { CHART } from "./helm.ts";
 
 export interface ApiAnswer {
   readonly status: number;
@@ -41,4 +46,17 @@ export async function startApiServer(assets: string): Promise<ApiServer> {
       await stop();
     },
   };
+}
+
+/** The same with the chart's definitions, once it serves Applications. */
+export async function startApiServerWithApplications(assets: string): Promise<ApiServer> {
+  const server = await startApiServer(assets);
+  for (const file of readdirSync(join(CHART, "crds"))) {
+    const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    await server.call("POST", path, parse(readFileSync(join(CHART, "crds", file), "utf8")));
+  }
+  const isServed = async (): Promise<boolean> =>
+    (await server.call("GET", "/apis/tradewind.dev/v1alpha1")).status === 200;
+  await waitUntil(isServed, 30_000, "the API server serves Applications");
+  return server;
 }

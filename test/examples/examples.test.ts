@@ -6,11 +6,10 @@ import { z } from "zod";
 import { Application } from "@tradewind/core/contract/application.ts";
 import { ScaledObject } from "@tradewind/kubernetes/objects/autoscaler.ts";
 import { recommendationTriggers } from "@tradewind/kubernetes/workloads/recommendation-triggers.ts";
-import { startApiServer } from "../charts/api-server.ts";
+import { startApiServerWithApplications } from "../charts/api-server.ts";
 import type { ApiServer } from "../charts/api-server.ts";
-import { at, CHART, find, helm, objectsOf, template } from "../charts/helm.ts";
+import { at, find, helm, objectsOf, template } from "../charts/helm.ts";
 import { kubebuilderAssets } from "../kubernetes/real-api-server.ts";
-import { waitUntil } from "../wait-until.ts";
 
 const EXAMPLES = join(import.meta.dirname, "..", "..", "examples");
 const NAMES = readdirSync(EXAMPLES, { withFileTypes: true })
@@ -101,14 +100,7 @@ describe.skipIf(binaries === undefined)("a real API server", () => {
   let server: ApiServer;
 
   beforeAll(async () => {
-    server = await startApiServer(binaries!);
-    for (const file of readdirSync(join(CHART, "crds"))) {
-      const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-      await server.call("POST", path, parse(readFileSync(join(CHART, "crds", file), "utf8")));
-    }
-    const isServed = async (): Promise<boolean> =>
-      (await server.call("GET", "/apis/tradewind.dev/v1alpha1")).status === 200;
-    await waitUntil(isServed, 30_000, "the API server serves Applications");
+    server = await startApiServerWithApplications(binaries!);
   }, 120_000);
   afterAll(() => server?.stop());
 

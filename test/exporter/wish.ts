@@ -59,3 +59,16 @@ export function planOf(wishes: readonly Wish[], changes: Partial<Plan> = {}): Pl
     ...changes,
   };
 }
+
+/** What a plan of this module expects of a change. */
+export const EXPECTED = {
+  code: "expected",
+  percentile: 0.95,
+  expectedSeconds: 0.185,
+  expectedLowSeconds: 0.12,
+  expectedHighSeconds: 0.26,
+  withoutSeconds: 0.61,
+  withoutLowSeconds: 0.48,
+  withoutHighSeconds: 0.79,
+  costPerHour: 0.012,
+} as const;

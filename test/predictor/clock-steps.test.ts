@@ -23,20 +23,9 @@ function setClock(aheadMs: number): void {
 async function running() {
   const application = await RunningApplication.start();
   onTestFinished(async () => application.stop());
-  const predictor = await startPredictor({
-    config: application.config,
-    listen: "127.0.0.1:0",
-    otlpListen: "127.0.0.1:0",
-    agents: [application.agent.url],
-    workloads: application.workloads,
-    windowSeconds: 1,
-    graceSeconds: 0.2,
-    agentPollMs: 100,
-    workloadsPollMs: 30,
-    policy: "queue",
-    state: application.state,
-    logLevel: "silent",
-  });
+  const predictor = await startPredictor(
+    application.predictorOptions({ policy: "queue", state: application.state }),
+  );
   let stopped: Promise<void> | undefined;
   const stop = async (): Promise<void> => {
     stopped ??= predictor.stop();

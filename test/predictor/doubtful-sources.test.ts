@@ -17,19 +17,7 @@ describe("a predictor with a healthy source and one that is down", () => {
     onTestFinished(async () => application.stop());
     application.podUsageCores = 0.45;
     await appendFile(application.config, `sources: { ${source} }\n`);
-    const predictor = await startPredictor({
-      config: application.config,
-      listen: "127.0.0.1:0",
-      otlpListen: "127.0.0.1:0",
-      agents: [application.agent.url],
-      workloads: application.workloads,
-      windowSeconds: 1,
-      graceSeconds: 0.2,
-      agentPollMs: 100,
-      workloadsPollMs: 30,
-      policy: "queue",
-      logLevel: "silent",
-    });
+    const predictor = await startPredictor(application.predictorOptions({ policy: "queue" }));
     onTestFinished(async () => predictor.stop());
     const timer = setInterval(() => {
       void application.sendTraces(predictor.addresses["otlp"]!, 5, 250).catch(() => undefined);

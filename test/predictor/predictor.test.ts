@@ -32,25 +32,8 @@ import { aWindow } from "./store/windows-of.ts";
 
 const promtool = installed("promtool");
 
-function options(
-  application: RunningApplication,
-  more: Partial<PredictorOptionsInput> = {},
-): PredictorOptionsInput {
-  return {
-    config: application.config,
-    listen: "127.0.0.1:0",
-    otlpListen: "127.0.0.1:0",
-    agents: [application.agent.url],
-    workloads: application.workloads,
-    windowSeconds: 1,
-    graceSeconds: 0.2,
-    agentPollMs: 100,
-    agentTimeoutMs: 300,
-    workloadsPollMs: 30,
-    logLevel: "silent",
-    ...more,
-  };
-}
+const options = (application: RunningApplication, more: Partial<PredictorOptionsInput> = {}) =>
+  application.predictorOptions({ agentTimeoutMs: 300, ...more });
 
 const get = async (running: Running, path: string): Promise<Response> =>
   fetch(`${running.addresses["http"]}${path}`);

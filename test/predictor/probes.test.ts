@@ -9,16 +9,7 @@ it("a predictor whose workloads declare their probes plans no route of those, an
   onTestFinished(async () => application.stop());
   application.probePaths = ["/readyz"];
   await application.writeWorkloads();
-  const running = await startPredictor({
-    config: application.config,
-    listen: "127.0.0.1:0",
-    otlpListen: "127.0.0.1:0",
-    agents: [application.agent.url],
-    workloads: application.workloads,
-    windowSeconds: 1,
-    graceSeconds: 0.2,
-    logLevel: "silent",
-  });
+  const running = await startPredictor(application.predictorOptions());
   onTestFinished(async () => running.stop());
   const { http, otlp } = running.addresses;
   const windows = async (): Promise<WindowSet | undefined> => {

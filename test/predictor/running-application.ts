@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { WORKLOADS_SCHEMA } from "@tradewind/core/contract/workload.ts";
 import type { WorkloadList } from "@tradewind/core/contract/workload.ts";
+import type { PredictorOptionsInput } from "@tradewind/predictor/run/process/options.ts";
 import { json, startFakeAgent } from "./fake-agent.ts";
 import type { FakeAgent } from "./fake-agent.ts";
 import { snapshot } from "./sources/snapshots.ts";
@@ -56,6 +57,23 @@ export class RunningApplication {
 
   get state(): string {
     return join(this.directory, "state");
+  }
+
+  /** Options of a predictor of this application that plans every second. */
+  predictorOptions(more: Partial<PredictorOptionsInput> = {}): PredictorOptionsInput {
+    return {
+      config: this.config,
+      listen: "127.0.0.1:0",
+      otlpListen: "127.0.0.1:0",
+      agents: [this.agent.url],
+      workloads: this.workloads,
+      windowSeconds: 1,
+      graceSeconds: 0.2,
+      agentPollMs: 100,
+      workloadsPollMs: 30,
+      logLevel: "silent",
+      ...more,
+    };
   }
 
   async writeWorkloads(text?: string): Promise<void> {

@@ -1,26 +1,17 @@
 import { overrideText } from "@tradewind/core/contract/override.ts";
-import type { SharedName } from "@tradewind/core/contract/application-list.ts";
 import type { Prices } from "@tradewind/core/contract/prices.ts";
-import type { RecommendationList, ServedRecommendation } from "@tradewind/core/contract/recommendation.ts";
+import type { ServedRecommendation } from "@tradewind/core/contract/recommendation.ts";
 import { codesOf } from "@tradewind/core/contract/reasons.ts";
 import { MAX_STATUS_SERVICES } from "@tradewind/kubernetes/crd/status.ts";
 import type { ApplicationStatus, Condition, ServiceStatus } from "@tradewind/kubernetes/crd/status.ts";
 import { lastChange } from "@tradewind/core/contract/sentences.ts";
 import { formatCores, formatMemory, utcSeconds } from "@tradewind/core/values/amounts.ts";
-import type { ReadPlan } from "../../plans/read-plan.ts";
 import { billOf } from "../../decide/regret.ts";
 import { CONDITIONS, millis } from "./conditions.ts";
+import type { ConditionFacts } from "./conditions.ts";
 import type { ServiceWorkload } from "../scene/services.ts";
 
-export interface StatusInputs {
-  readonly list: RecommendationList;
-  readonly header: ReadPlan["header"] | undefined;
-  /** What is wrong with the newest configuration of the application. */
-  readonly problem?: string | undefined;
-  /** Services that KEDA is held still for. */
-  readonly paused?: readonly string[];
-  readonly contested?: readonly string[];
-  readonly sharedNames?: readonly SharedName[] | undefined;
+export interface StatusInputs extends ConditionFacts {
   readonly prices: Prices;
   readonly workloadOf: (namespace: string, service: string) => ServiceWorkload | undefined;
   /** Of the configuration in use. */

@@ -4,7 +4,7 @@ import { readWith } from "@tradewind/core/values/config.ts";
 import { Wish } from "@tradewind/core/contract/plan.ts";
 import { Reason, Reasons } from "@tradewind/core/contract/reason.ts";
 import { codesOf, distinct, inWords, sentenceOf } from "@tradewind/core/contract/reasons.ts";
-import { wishOf } from "../../exporter/wish.ts";
+import { EXPECTED, wishOf } from "../../exporter/wish.ts";
 
 const REASON_CODES: readonly string[] = Reason.options.map(({ shape }) => shape.code.value);
 
@@ -13,18 +13,6 @@ const SLOW = {
   percentile: 0.95,
   latencySeconds: 0.412,
   objectiveSeconds: 0.3,
-} as const;
-
-const EXPECTED = {
-  code: "expected",
-  percentile: 0.95,
-  expectedSeconds: 0.185,
-  expectedLowSeconds: 0.12,
-  expectedHighSeconds: 0.26,
-  withoutSeconds: 0.61,
-  withoutLowSeconds: 0.48,
-  withoutHighSeconds: 0.79,
-  costPerHour: 0.012,
 } as const;
 
 const OUTCOME = {

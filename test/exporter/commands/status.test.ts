@@ -3,32 +3,15 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Command } from "commander";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { configure } from "@tradewind/exporter/commands/status.ts";
 import { freePort } from "../../free-port.ts";
 import { runningExporter } from "../running-exporter.ts";
 import { planning } from "../several-applications.ts";
 import { planOf, wishOf } from "../wish.ts";
+import { printedBy } from "./printed.ts";
 
-/** What the command prints. */
-async function printed(...args: readonly string[]): Promise<string> {
-  const before = process.stdout.write;
-  let text = "";
-  process.stdout.write = (part: string | Uint8Array) => {
-    text += String(part);
-    return true;
-  };
-  onTestFinished(() => {
-    process.stdout.write = before;
-  });
-  const command = new Command().exitOverride();
-  configure(command);
-  await command.parseAsync(args, { from: "user" }).finally(() => {
-    process.stdout.write = before;
-  });
-  return text;
-}
+const printed = async (...args: readonly string[]): Promise<string> => printedBy(configure, args);
 
 async function grown() {
   const exporter = await runningExporter(planOf([wishOf(), wishOf({ service: "rate" })]));

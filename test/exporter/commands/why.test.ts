@@ -1,27 +1,11 @@
-import { Command } from "commander";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Reason } from "@tradewind/core/contract/reason.ts";
 import { configure } from "@tradewind/exporter/commands/why.ts";
 import { runningExporter } from "../running-exporter.ts";
-import { planOf, wishOf } from "../wish.ts";
+import { EXPECTED, planOf, wishOf } from "../wish.ts";
+import { printedBy } from "./printed.ts";
 
-async function printed(...args: readonly string[]): Promise<string> {
-  let text = "";
-  const before = process.stdout.write.bind(process.stdout);
-  process.stdout.write = (chunk) => {
-    text += String(chunk);
-    return true;
-  };
-  onTestFinished(() => {
-    process.stdout.write = before;
-  });
-  const command = new Command().exitOverride();
-  configure(command);
-  await command.parseAsync(args, { from: "user" }).finally(() => {
-    process.stdout.write = before;
-  });
-  return text;
-}
+const printed = async (...args: readonly string[]): Promise<string> => printedBy(configure, args);
 
 const measured = (latencySeconds: number): Reason => ({
   code: "measured",
@@ -33,24 +17,12 @@ const measured = (latencySeconds: number): Reason => ({
   windowSeconds: 15,
 });
 
-const expected: Reason = {
-  code: "expected",
-  percentile: 0.95,
-  expectedSeconds: 0.185,
-  expectedLowSeconds: 0.12,
-  expectedHighSeconds: 0.26,
-  withoutSeconds: 0.61,
-  withoutLowSeconds: 0.48,
-  withoutHighSeconds: 0.79,
-  costPerHour: 0.012,
-};
-
 /** 3 → 5 replicas in a miss, and four windows after it. */
 async function grown() {
   const nowMs = Date.now() - 120_000;
   const at = (index: number, latencySeconds: number) => {
     const plannedAtMs = nowMs + 15_000 * index;
-    const reasons = [measured(latencySeconds), expected];
+    const reasons = [measured(latencySeconds), EXPECTED];
     const plan = planOf([wishOf({ reasons })], { sequence: index + 1, plannedAtMs });
     for (const wish of plan.wishes) wish.inputs.windowEndMs = plannedAtMs;
     return plan;

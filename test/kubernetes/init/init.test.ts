@@ -22,22 +22,10 @@ import { cartPod } from "../../exporter/controller/sizing/pods.ts";
 import { deployment } from "../cluster-objects.ts";
 import { FakeApiServer } from "../fake-api-server.ts";
 import type { KubeObject } from "../fake-objects.ts";
+import { OPTIONS } from "./manifests.ts";
 
 const GOLDEN = fileURLToPath(new URL("../../golden/init", import.meta.url));
 const PROGRAM = fileURLToPath(new URL("../../../cli/main.ts", import.meta.url));
-
-const OPTIONS: InitOptions = {
-  name: "shop",
-  nameGiven: false,
-  namespace: "shop",
-  entry: undefined,
-  objectiveMilliseconds: 250,
-  exclude: [],
-  include: [],
-  scalerAddress: "tradewind-scaler.tradewind.svc.cluster.local:9813",
-  vpa: true,
-  accept: false,
-};
 
 const containers = (app: string, ...all: object[]) => ({
   spec: { template: { metadata: { labels: { app } }, spec: { containers: all } } },

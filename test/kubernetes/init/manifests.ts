@@ -6,7 +6,8 @@ import { readManifests } from "@tradewind/kubernetes/init/read-manifests.ts";
 
 export type Manifest = { readonly kind: string; readonly [field: string]: unknown };
 
-const OPTIONS: InitOptions = {
+/** Of the shop of these tests. */
+export const OPTIONS: InitOptions = {
   name: "shop",
   nameGiven: false,
   namespace: "shop",

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
@@ -7,11 +7,10 @@ import { filesOf } from "@tradewind/simulator/try/files.ts";
 import type { TryFile } from "@tradewind/simulator/try/files.ts";
 import { insightOf } from "@tradewind/simulator/try/insight.ts";
 import { recordedIncident } from "@tradewind/simulator/try/demo.ts";
-import { startApiServer } from "../../charts/api-server.ts";
+import { startApiServerWithApplications } from "../../charts/api-server.ts";
 import type { ApiServer } from "../../charts/api-server.ts";
-import { CHART, helm, objectsOf, template } from "../../charts/helm.ts";
+import { helm, objectsOf, template } from "../../charts/helm.ts";
 import { kubebuilderAssets } from "../../kubernetes/real-api-server.ts";
-import { waitUntil } from "../../wait-until.ts";
 
 /** What is written for the demonstration's shop; too little of it is given for a replay. */
 let files: readonly TryFile[];
@@ -79,14 +78,7 @@ describe.skipIf(binaries === undefined)("a real API server", () => {
   let server: ApiServer;
 
   beforeAll(async () => {
-    server = await startApiServer(binaries!);
-    for (const file of readdirSync(join(CHART, "crds"))) {
-      const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-      await server.call("POST", path, parse(readFileSync(join(CHART, "crds", file), "utf8")));
-    }
-    const isServed = async (): Promise<boolean> =>
-      (await server.call("GET", "/apis/tradewind.dev/v1alpha1")).status === 200;
-    await waitUntil(isServed, 30_000, "the API server serves Applications");
+    server = await startApiServerWithApplications(binaries!);
   }, 120_000);
   afterAll(() => server?.stop());
 

@@ -33,6 +33,16 @@ async function see(
   await process.recommender.takePlan({ header, wishes, madeMs: atMs });
 }
 
+/** A scaler that has seen two windows in which six replicas held the objective. */
+async function calm(): Promise<Process> {
+  const directory = await mkdtemp(join(tmpdir(), "tradewind-rollback-"));
+  onTestFinished(() => rm(directory, { recursive: true }));
+  const process = new Process(directory);
+  onTestFinished(() => process.end());
+  for (const window of [0, 1]) await see(process, window, 6, 0.1);
+  return process;
+}
+
 it("keeps what ran before a harmful change for half an hour, also over a restart, and can be replayed", async () => {
   const directory = await mkdtemp(join(tmpdir(), "tradewind-rollback-"));
   onTestFinished(() => rm(directory, { recursive: true }));
@@ -62,11 +72,7 @@ it("keeps what ran before a harmful change for half an hour, also over a restart
 });
 
 it("does not take two plans of one window for two windows in which the objective is missed", async () => {
-  const directory = await mkdtemp(join(tmpdir(), "tradewind-rollback-"));
-  onTestFinished(() => rm(directory, { recursive: true }));
-  const process = new Process(directory);
-  onTestFinished(() => process.end());
-  for (const window of [0, 1]) await see(process, window, 6, 0.1);
+  const process = await calm();
   await see(process, 2, 4, 0.3);
   await see(process, 2.5, 4, 0.3, START_MS + 2 * WINDOW_MS);
   expect(process.replicas).toBe(4);
@@ -75,21 +81,13 @@ it("does not take two plans of one window for two windows in which the objective
 });
 
 it("takes back a change after which requests fail, however fast they do", async () => {
-  const directory = await mkdtemp(join(tmpdir(), "tradewind-rollback-"));
-  onTestFinished(() => rm(directory, { recursive: true }));
-  const process = new Process(directory);
-  onTestFinished(() => process.end());
-  for (const window of [0, 1]) await see(process, window, 6, 0.1);
+  const process = await calm();
   for (const window of [2, 3]) await see(process, window, 4, 0.01, undefined, { failedRatio: 0.4 });
   expect(process.replicas).toBe(6);
 });
 
 it("watches a change on over a plan without wishes", async () => {
-  const directory = await mkdtemp(join(tmpdir(), "tradewind-rollback-"));
-  onTestFinished(() => rm(directory, { recursive: true }));
-  const process = new Process(directory);
-  onTestFinished(() => process.end());
-  for (const window of [0, 1]) await see(process, window, 6, 0.1);
+  const process = await calm();
   await see(process, 2, 4, 0.3);
   const { wishes, ...header } = planOf([], { mode: "act", plannedAtMs: START_MS + 2.5 * WINDOW_MS });
   await process.recommender.takePlan({ header, wishes, madeMs: START_MS + 2.5 * WINDOW_MS });
