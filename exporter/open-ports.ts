@@ -1,4 +1,4 @@
-import { Counter } from "prom-client";
+import { Counter, Gauge } from "prom-client";
 import type { Clock } from "@tradewind/core/process/clock.ts";
 import { applicationKey } from "@tradewind/core/contract/application-list.ts";
 import { periodSeconds } from "@tradewind/core/contract/error-budget.ts";
@@ -130,7 +130,7 @@ export async function openPorts(
     http: () => api.connections(),
     probe: () => probes?.counts(),
   });
-  registerRefused(metrics.registry, { Counter }, "tradewind_exporter_refused_total", {
+  registerRefused(metrics.registry, { Counter, Gauge }, "tradewind_exporter_refused_total", {
     grpc: () => metrics.scaler.refused,
     http: () => work.refused,
   });

@@ -1,5 +1,6 @@
 import { Counter, Gauge } from "prom-client";
 import type { Registry } from "prom-client";
+import { registerReadMetrics } from "@tradewind/core/process/read-series.ts";
 import type { CallObserver } from "./client/client.ts";
 import { WATCH_ENDS } from "./watch/reflector.ts";
 import type { WatchEnd, WatchObserver } from "./watch/reflector.ts";
@@ -49,33 +50,28 @@ export class KubernetesMetrics implements CallObserver, WatchObserver {
 
   /** Shows the state of watches at each scrape. */
   follow(health: () => readonly WatchHealth[]): void {
-    const registers = [this.registry];
-    const objects = new Gauge({
-      name: "tradewind_kubernetes_objects",
-      help: "Objects known, by resource.",
-      labelNames: ["resource"],
-      registers,
-      collect() {
-        this.reset();
-        for (const [resource, count] of objectCounts(health())) this.set({ resource }, count);
+    registerReadMetrics(this.registry, { Counter, Gauge }, [
+      {
+        kind: "gauge",
+        name: "tradewind_kubernetes_objects",
+        help: "Objects known, by resource.",
+        labelNames: ["resource"],
+        read: () => Array.from(objectCounts(health()), ([resource, count]) => [{ resource }, count]),
       },
-    });
-    const age = new Gauge({
-      name: "tradewind_kubernetes_watch_age_seconds",
-      help: "Time since what is known of a resource was known to be true; 0 while its watch is open, absent before the first list.",
-      labelNames: ["resource"],
-      registers,
-      collect() {
-        this.reset();
-        const oldest = new Map<string, number>();
-        for (const { ageMs, resource } of health()) {
-          if (Number.isFinite(ageMs)) oldest.set(resource, Math.max(oldest.get(resource) ?? 0, ageMs));
-        }
-        for (const [resource, ageMs] of oldest) this.set({ resource }, ageMs / 1e3);
+      {
+        kind: "gauge",
+        name: "tradewind_kubernetes_watch_age_seconds",
+        help: "Time since what is known of a resource was known to be true; 0 while its watch is open, absent before the first list.",
+        labelNames: ["resource"],
+        read: () => {
+          const oldest = new Map<string, number>();
+          for (const { ageMs, resource } of health()) {
+            if (Number.isFinite(ageMs)) oldest.set(resource, Math.max(oldest.get(resource) ?? 0, ageMs));
+          }
+          return Array.from(oldest, ([resource, ageMs]) => [{ resource }, ageMs / 1e3]);
+        },
       },
-    });
-    objects.reset();
-    age.reset();
+    ]);
   }
 
   private counter<Label extends string>(

@@ -7,7 +7,7 @@ import type { WorkloadList } from "@tradewind/core/contract/workload.ts";
 import { HttpDoor } from "@tradewind/core/net/http-door.ts";
 import { registerRefused } from "@tradewind/core/net/refusals.ts";
 import { SenderWork } from "@tradewind/core/net/sender-work.ts";
-import { Counter } from "prom-client";
+import { Counter, Gauge } from "prom-client";
 import { createLog } from "@tradewind/core/process/log.ts";
 import { serveProbes } from "@tradewind/core/net/probe-server.ts";
 import type { ProbeServer } from "@tradewind/core/net/probe-server.ts";
@@ -397,7 +397,9 @@ async function openApi(
   const door = new HttpDoor({ allowedHosts, tokenFile, monotonicMs, log });
   const work = new SenderWork({ maxSenderWork, byToken: tokenFile !== undefined, monotonicMs, log });
   const { registry } = metrics;
-  registerRefused(registry, { Counter }, "tradewind_predictor_refused_total", { http: () => work.refused });
+  registerRefused(registry, { Counter, Gauge }, "tradewind_predictor_refused_total", {
+    http: () => work.refused,
+  });
   const api = await startApi({ listen, tls, registry, notReady, door, work, log, applications });
   ends.push(async () => api.stop());
   return api;

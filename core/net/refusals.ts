@@ -1,5 +1,7 @@
-import type { Counter, Registry } from "prom-client";
+import type { Registry } from "prom-client";
 import type { Logger } from "../process/log.ts";
+import { registerReadMetrics } from "../process/read-series.ts";
+import type { Prometheus } from "../process/read-series.ts";
 
 /** Longest that a door is quiet about those it turns away. ms */
 const LOG_EVERY_MS = 60_000;
@@ -42,22 +44,20 @@ export type RefusedByDoor = Readonly<Record<string, () => Readonly<Record<string
 /** Registers what doors refused for what its senders cost; they count, and are read at each scrape. @param name of the series */
 export function registerRefused(
   registry: Registry,
-  prometheus: { readonly Counter: typeof Counter },
+  prometheus: Prometheus,
   name: string,
   doors: RefusedByDoor,
 ): void {
-  registry.registerMetric(
-    new prometheus.Counter({
+  registerReadMetrics(registry, prometheus, [
+    {
+      kind: "counter",
       name,
       help: "Refused for what its sender costs: work beyond its share of a core, or too many calls on a connection.",
       labelNames: ["door", "reason"],
-      registers: [],
-      collect() {
-        this.reset();
-        for (const [door, counts] of Object.entries(doors)) {
-          for (const [reason, count] of Object.entries(counts() ?? {})) this.inc({ door, reason }, count);
-        }
+      *read() {
+        for (const [door, counts] of Object.entries(doors))
+          for (const [reason, count] of Object.entries(counts() ?? {})) yield [{ door, reason }, count];
       },
-    }),
-  );
+    },
+  ]);
 }

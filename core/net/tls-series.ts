@@ -1,11 +1,6 @@
-import type { Counter, Gauge, Registry } from "prom-client";
+import type { Registry } from "prom-client";
+import type { Prometheus } from "../process/read-series.ts";
 import type { TlsObserver } from "./reloading-tls.ts";
-
-/** The metric types of prom-client, given by those who load it: the agent lives without. */
-interface Prometheus {
-  readonly Counter: typeof Counter;
-  readonly Gauge: typeof Gauge;
-}
 
 /** Names and meanings are the same in every process. */
 export const TLS_RELOADS = {

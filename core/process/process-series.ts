@@ -1,34 +1,31 @@
-import type { Counter, Gauge, Registry } from "prom-client";
-
-/** The metric types of prom-client, given by those who load it: the agent lives without. */
-interface Prometheus {
-  readonly Counter: typeof Counter;
-  readonly Gauge: typeof Gauge;
-}
+import type { Registry } from "prom-client";
+import { registerReadMetrics } from "./read-series.ts";
+import type { Prometheus } from "./read-series.ts";
 
 /** Adds what this process costs to a registry, by the names that Prometheus clients agree on; read at each scrape. */
-export function registerProcessSeries(registry: Registry, { Counter, Gauge }: Prometheus): void {
-  const registers = [registry];
-  const cpu = new Counter({
-    name: "process_cpu_seconds_total",
-    help: "CPU time of this process, user and system.",
-    registers,
-    collect: (): void => {
-      const { user, system } = process.cpuUsage();
-      cpu.reset();
-      cpu.inc((user + system) / 1e6);
+export function registerProcessSeries(registry: Registry, prometheus: Prometheus): void {
+  const startSeconds = Math.round(Date.now() / 1e3 - process.uptime());
+  registerReadMetrics(registry, prometheus, [
+    {
+      kind: "counter",
+      name: "process_cpu_seconds_total",
+      help: "CPU time of this process, user and system.",
+      read: () => {
+        const { system, user } = process.cpuUsage();
+        return (user + system) / 1e6;
+      },
     },
-  });
-  const memory = new Gauge({
-    name: "process_resident_memory_bytes",
-    help: "Resident memory of this process.",
-    registers,
-    collect: (): void => memory.set(process.memoryUsage.rss()),
-  });
-  const start = new Gauge({
-    name: "process_start_time_seconds",
-    help: "When this process started, seconds since the epoch.",
-    registers,
-  });
-  start.set(Math.round(Date.now() / 1e3 - process.uptime()));
+    {
+      kind: "gauge",
+      name: "process_resident_memory_bytes",
+      help: "Resident memory of this process.",
+      read: () => process.memoryUsage.rss(),
+    },
+    {
+      kind: "gauge",
+      name: "process_start_time_seconds",
+      help: "When this process started, seconds since the epoch.",
+      read: () => startSeconds,
+    },
+  ]);
 }

@@ -67,3 +67,10 @@ export function countDrop<Reason extends DropReason>(
 ): void {
   counts[reason] = (counts[reason] ?? 0) + count;
 }
+
+/** The metric of spans that were dropped: counted in the whole process where it plans several applications, and in each that is planned. */
+export const DROPPED_SPANS = {
+  name: "tradewind_predictor_spans_dropped_total",
+  help: "Spans or requests that were not counted, by reason.",
+  labelNames: ["reason"],
+} as const;

@@ -1,5 +1,6 @@
 import { Counter, Gauge } from "prom-client";
 import type { Registry } from "prom-client";
+import { registerReadMetrics } from "@tradewind/core/process/read-series.ts";
 import type { ConnectionCounts } from "@tradewind/core/net/connection-limits.ts";
 
 /** Names of ports, and what is counted on each; undefined before it is open. */
@@ -12,31 +13,25 @@ export function registerConnections(registry: Registry, ports: ConnectionsByPort
       const counts = read();
       return counts === undefined ? [] : [{ port, counts }];
     });
-  registry.registerMetric(
-    new Gauge({
+  registerReadMetrics(registry, { Counter, Gauge }, [
+    {
+      kind: "gauge",
       name: "tradewind_exporter_connections",
       help: "Open connections by port.",
       labelNames: ["port"],
-      registers: [],
-      collect() {
-        for (const { port, counts } of counted()) this.set({ port }, counts.held);
-      },
-    }),
-  );
-  registry.registerMetric(
-    new Counter({
+      read: () => counted().map(({ port, counts }) => [{ port }, counts.held]),
+    },
+    {
+      kind: "counter",
       name: "tradewind_exporter_connections_closed_total",
       help: "Connections closed by a limit: refused, evicted for a new one, or silent from the start.",
       labelNames: ["port", "reason"],
-      registers: [],
-      collect() {
-        this.reset();
-        for (const { port, counts } of counted()) {
-          for (const reason of ["refused", "evicted", "silent"] as const) {
-            this.inc({ port, reason }, counts[reason]);
-          }
-        }
-      },
-    }),
-  );
+      read: () =>
+        counted().flatMap(({ port, counts }) =>
+          (["refused", "evicted", "silent"] as const).map(
+            (reason) => [{ port, reason }, counts[reason]] as const,
+          ),
+        ),
+    },
+  ]);
 }

@@ -2,10 +2,13 @@ import type { Clock } from "@tradewind/core/process/clock.ts";
 import type { Plan } from "@tradewind/core/contract/plan.ts";
 import type { PolicyChoice } from "@tradewind/core/contract/policy-choice.ts";
 import type { Window } from "@tradewind/core/contract/window.ts";
+import { registerReadMetrics } from "@tradewind/core/process/read-series.ts";
+import type { ReadMetric } from "@tradewind/core/process/read-series.ts";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { HourlyCost, JudgedRequests } from "../../decide/facts/accounts.ts";
 import type { ServiceQueue } from "../../decide/facts/queue-estimate.ts";
 import type { WindowBuilderTotals } from "../../window/builder-options.ts";
+import { DROPPED_SPANS } from "../../window/drops.ts";
 
 const SERVICE_LABELS = ["namespace", "service"] as const;
 const FAST_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
@@ -90,13 +93,7 @@ export class ApplicationMetrics {
   constructor(clock: Clock, choice: PolicyChoice) {
     this.clock = clock;
     this.choice = choice;
-    this.age("plan_age_seconds", "Time since the last plan was made.", () => this.plannedMs);
-    this.age(
-      "window_age_seconds",
-      "Time since the end of the last window decided on.",
-      () => this.windowEndedMs,
-    );
-    this.builderMetrics();
+    registerReadMetrics(this.registry, { Counter, Gauge }, this.readMetrics());
     this.planFailures.inc(0);
     this.surgePlans.inc(0);
   }
@@ -166,106 +163,82 @@ export class ApplicationMetrics {
     this.planFailures.inc();
   }
 
-  /** The window builder counts by itself; its totals are copied when scraped. */
-  private builderMetrics(): void {
+  /** What is counted elsewhere, and how old what was set here is. */
+  private readMetrics(): ReadMetric[] {
     const totals = (): WindowBuilderTotals | undefined => this.totals();
-    const registers = [this.registry];
-    const drops = new Counter({
-      name: "tradewind_predictor_spans_dropped_total",
-      help: "Spans or requests that were not counted, by reason.",
-      labelNames: ["reason"],
-      registers,
-      collect() {
-        this.reset();
-        for (const [reason, count] of Object.entries(totals()?.drops ?? {})) this.inc({ reason }, count);
+    const held = (name: string, help: string, of: (totals: WindowBuilderTotals) => number): ReadMetric => ({
+      kind: "gauge",
+      name: `tradewind_predictor_${name}`,
+      help,
+      read: () => {
+        const now = totals();
+        return now === undefined ? 0 : of(now);
       },
     });
-    drops.reset();
-    const refused = new Counter({
-      name: "tradewind_predictor_spans_refused_total",
-      help: "Spans of known services that were refused on arrival, by service and reason.",
-      labelNames: ["service", "reason"],
-      registers,
-      collect() {
-        this.reset();
-        for (const { count, reason, service } of totals()?.refused ?? [])
-          this.inc({ service, reason }, count);
+    return [
+      this.age("plan_age_seconds", "Time since the last plan was made.", () => this.plannedMs),
+      this.age(
+        "window_age_seconds",
+        "Time since the end of the last window decided on.",
+        () => this.windowEndedMs,
+      ),
+      {
+        kind: "counter",
+        ...DROPPED_SPANS,
+        read: () => Object.entries(totals()?.drops ?? {}).map(([reason, count]) => [{ reason }, count]),
       },
-    });
-    refused.reset();
-    const streams = new Gauge({
-      name: "tradewind_predictor_streams",
-      help: "Streams of a service that were open at once, as far as they ended in the last window.",
-      labelNames: ["service"],
-      registers,
-      collect() {
-        this.reset();
-        for (const [service, count] of totals()?.streams ?? []) this.set({ service }, count);
+      {
+        kind: "counter",
+        name: "tradewind_predictor_spans_refused_total",
+        help: "Spans of known services that were refused on arrival, by service and reason.",
+        labelNames: ["service", "reason"],
+        read: () =>
+          (totals()?.refused ?? []).map(({ count, reason, service }) => [{ service, reason }, count]),
       },
-    });
-    streams.reset();
-    const traces = new Counter({
-      name: "tradewind_predictor_traces_total",
-      help: "Traces evaluated.",
-      registers,
-      collect() {
-        this.reset();
-        this.inc(totals()?.tracesEvaluated ?? 0);
+      {
+        kind: "gauge",
+        name: "tradewind_predictor_streams",
+        help: "Streams of a service that were open at once, as far as they ended in the last window.",
+        labelNames: ["service"],
+        read: () => Array.from(totals()?.streams ?? [], ([service, count]) => [{ service }, count]),
       },
-    });
-    traces.reset();
-    const clamped = new Counter({
-      name: "tradewind_predictor_span_weights_clamped_total",
-      help: "Sampled spans that said they stand for more requests than was believed.",
-      registers,
-      collect() {
-        this.reset();
-        this.inc(totals()?.weightsClamped ?? 0);
+      {
+        kind: "counter",
+        name: "tradewind_predictor_traces_total",
+        help: "Traces evaluated.",
+        read: () => totals()?.tracesEvaluated ?? 0,
       },
-    });
-    clamped.reset();
-    const probes = new Counter({
-      name: "tradewind_predictor_probe_spans_total",
-      help: "Spans taken for probes, which are no requests, by what gave them away: user-agent, path.",
-      labelNames: ["known_by"],
-      registers,
-      collect() {
-        this.reset();
-        for (const [knownBy, count] of Object.entries(totals()?.probes ?? {}))
-          this.inc({ known_by: knownBy }, count);
+      {
+        kind: "counter",
+        name: "tradewind_predictor_span_weights_clamped_total",
+        help: "Sampled spans that said they stand for more requests than was believed.",
+        read: () => totals()?.weightsClamped ?? 0,
       },
-    });
-    probes.reset();
-    const held = (name: string, help: string, of: (totals: WindowBuilderTotals) => number): void => {
-      const gauge = new Gauge({
-        name: `tradewind_predictor_${name}`,
-        help,
-        registers,
-        collect() {
-          const now = totals();
-          this.set(now === undefined ? 0 : of(now));
-        },
-      });
-      gauge.set(0);
-    };
-    held("open_traces", "Traces that wait for more spans.", ({ openTraces }) => openTraces);
-    held("open_spans", "Spans of traces that wait for more.", ({ openSpans }) => openSpans);
-    held("services_seen", "Services seen in traces.", ({ services }) => services);
+      {
+        kind: "counter",
+        name: "tradewind_predictor_probe_spans_total",
+        help: "Spans taken for probes, which are no requests, by what gave them away: user-agent, path.",
+        labelNames: ["known_by"],
+        read: () =>
+          Object.entries(totals()?.probes ?? {}).map(([knownBy, count]) => [{ known_by: knownBy }, count]),
+      },
+      held("open_traces", "Traces that wait for more spans.", ({ openTraces }) => openTraces),
+      held("open_spans", "Spans of traces that wait for more.", ({ openSpans }) => openSpans),
+      held("services_seen", "Services seen in traces.", ({ services }) => services),
+    ];
   }
 
   /** @param atMs by the monotonic clock, so that no age is negative or jumps when the wall clock is set */
-  private age(name: string, help: string, atMs: () => number | undefined): void {
-    const { clock, registry } = this;
-    const gauge = new Gauge({
+  private age(name: string, help: string, atMs: () => number | undefined): ReadMetric {
+    return {
+      kind: "gauge",
       name: `tradewind_predictor_${name}`,
       help,
-      registers: [registry],
-      collect() {
+      read: () => {
         const since = atMs();
-        setOrForget(this, since === undefined ? undefined : (clock.monotonicMs() - since) / 1e3);
+        return since === undefined ? undefined : (this.clock.monotonicMs() - since) / 1e3;
       },
-    });
-    gauge.reset();
+    };
   }
 
   private counter(name: string, help: string, labelNames: readonly string[] = []): Counter {
@@ -284,10 +257,4 @@ export class ApplicationMetrics {
       registers: [this.registry],
     });
   }
-}
-
-/** A gauge without labels whose value is not known is absent from the scrape. */
-function setOrForget(gauge: Gauge, value: number | undefined): void {
-  if (value === undefined) gauge.remove();
-  else gauge.set(value);
 }

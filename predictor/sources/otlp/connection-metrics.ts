@@ -1,3 +1,4 @@
+import { registerReadMetrics } from "@tradewind/core/process/read-series.ts";
 import type { ConnectionCounts } from "@tradewind/core/net/connection-limits.ts";
 import { Counter, Gauge } from "prom-client";
 import type { Registry } from "prom-client";
@@ -9,33 +10,27 @@ export class ConnectionMetrics {
 
   constructor(registry: Registry) {
     const { ports } = this;
-    const registers = [registry];
-    const held = new Gauge({
-      name: "tradewind_predictor_otlp_connections",
-      help: "Connections of OTLP senders.",
-      labelNames: ["transport"],
-      registers,
-      collect() {
-        for (const [transport, counts] of ports) this.set({ transport }, counts().held);
+    registerReadMetrics(registry, { Counter, Gauge }, [
+      {
+        kind: "gauge",
+        name: "tradewind_predictor_otlp_connections",
+        help: "Connections of OTLP senders.",
+        labelNames: ["transport"],
+        read: () => Array.from(ports, ([transport, counts]) => [{ transport }, counts().held]),
       },
-    });
-    const closed = new Counter({
-      name: "tradewind_predictor_otlp_connections_closed_total",
-      help: "Connections of OTLP senders closed by a limit: refused, evicted for a new one, or silent from the start.",
-      labelNames: ["transport", "reason"],
-      registers,
-      collect() {
-        this.reset();
-        for (const [transport, counts] of ports) {
-          const { evicted, refused, silent } = counts();
-          this.inc({ transport, reason: "refused" }, refused);
-          this.inc({ transport, reason: "evicted" }, evicted);
-          this.inc({ transport, reason: "silent" }, silent);
-        }
+      {
+        kind: "counter",
+        name: "tradewind_predictor_otlp_connections_closed_total",
+        help: "Connections of OTLP senders closed by a limit: refused, evicted for a new one, or silent from the start.",
+        labelNames: ["transport", "reason"],
+        read: () =>
+          [...ports].flatMap(([transport, counts]) =>
+            (["refused", "evicted", "silent"] as const).map(
+              (reason) => [{ transport, reason }, counts()[reason]] as const,
+            ),
+          ),
       },
-    });
-    held.reset();
-    closed.reset();
+    ]);
   }
 
   follow(transport: Transport, counts: () => ConnectionCounts): void {
