@@ -1,4 +1,5 @@
 import { startOurs } from "@tradewind/simulator/contenders/ours/ours.ts";
+import { UNTUNED } from "@tradewind/simulator/contenders/contender.ts";
 import type { Actuators } from "@tradewind/simulator/contenders/contender.ts";
 import { run } from "@tradewind/simulator/contenders/run.ts";
 import { COURSE } from "@tradewind/simulator/course/course.ts";
@@ -25,9 +26,7 @@ export async function looped(job: LoopJob, onInputs?: (inputs: PolicyInputs) => 
     contender: {
       name: "tradewind-auto",
       about: "",
-      defaults: {},
-      grid: [],
-      supports: () => true,
+      ...UNTUNED,
       start: (setting) => startOurs(setting, { choice: "auto", ...(onInputs && { onInputs }) }),
     },
     actuators: job.actuators,

@@ -111,7 +111,7 @@ function choiceOf({ quick, seed, values }: BenchmarkOptions): Choice {
       drawn === undefined
         ? named(COURSE, text("plants"), usualPlants)
         : Array.from({ length: wholeNumber(drawn, 1) }, (_, at) => drawnPlant(firstSeed + at)),
-    policies: policies.filter((policy) => policy.supports(actuators)),
+    policies: policies.filter((policy) => policy.supports?.(actuators) ?? true),
     actuators,
     otherActuators: text("actuators") === undefined ? ACTUATORS.filter((each) => each !== actuators) : [],
     seeds: wholeNumber(text("seeds"), quick ? 1 : SEEDS),

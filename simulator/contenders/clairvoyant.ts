@@ -5,7 +5,7 @@ import type { PlantModel } from "../model/plant-model.ts";
 import { SimulatedWorld } from "../simulated-world.ts";
 import { NO_FAULTS } from "../world.ts";
 import type { Plant } from "../world.ts";
-import { bounded } from "./contender.ts";
+import { bounded, UNTUNED } from "./contender.ts";
 import type { Brain, Contender, Setting } from "./contender.ts";
 
 /** Loads are rounded up to so many levels between none and the highest. */
@@ -157,8 +157,6 @@ export const CLAIRVOYANT: Contender = {
   about:
     "Knows the load to come and tries sizes on the plant itself: for each of ten levels of load the fewest pods that met the objective " +
     "in a trial, asked for early enough to start; replicas only, and of incidents it knows deploys alone, so no strict bound.",
-  defaults: {},
-  grid: [],
-  supports: () => true,
+  ...UNTUNED,
   start,
 };

@@ -70,10 +70,13 @@ export interface Contender {
   readonly defaults: Parameters;
   /** What the tuner tries; each with the same number of runs as every other contender's. Ours is taken as shipped. */
   readonly grid: readonly Parameters[];
-  /** False for one that needs sizes to be movable. */
-  supports(actuators: Actuators): boolean;
+  /** False for one that needs sizes to be movable; absent: true. */
+  supports?(actuators: Actuators): boolean;
   start(setting: Setting, parameters: Parameters): Brain;
 }
+
+/** Of a contender that nothing is tuned of. */
+export const UNTUNED = { defaults: {}, grid: [] } as const;
 
 /** Bounds, polling and behaviour of one service; only the triggers and the window differ between contenders. */
 export function scaledObject(

@@ -74,7 +74,6 @@ export const ERMS: Contender = {
     "profiles are fitted while it runs instead of offline, without interference and priorities of shared services.",
   defaults: { objectiveShare: 0.85, mostUtilisation: 0.8 },
   grid: combinations({ objectiveShare: [0.6, 0.8, 1, 1.25], mostUtilisation: [0.65, 0.85] }),
-  supports: () => true,
   start: (setting, parameters) => {
     const { objective } = setting.plant.application;
     const seconds = (numberOf(parameters, "objectiveShare") * objective.milliseconds) / 1e3;

@@ -90,7 +90,6 @@ const firm = (name: string, about: string, raised: Raised): Contender => ({
   about,
   defaults: { step: 0.3, calmShare: 0.6, missShare: 0.9 },
   grid: combinations({ step: [0.2, 0.5], calmShare: [0.5, 0.7], missShare: [0.85, 1] }),
-  supports: () => true,
   start: (setting, parameters) => {
     const ends: number[] = [];
     const own = new Map<string, number[]>();

@@ -53,7 +53,6 @@ export const HAB: Contender = {
     "work of a request are measured.",
   defaults: { budgetMultiple: 1 },
   grid: combinations({ budgetMultiple: [1, 1.25, 1.6, 2] }),
-  supports: () => true,
   start: (setting, parameters) => {
     const { world } = setting;
     const atStart = world.services.reduce((sum, service) => sum + world.replicas(service), 0);

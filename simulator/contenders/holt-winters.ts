@@ -79,7 +79,6 @@ export const PREDICTIVE_HPA: Contender = {
     "HPA on CPU use with a Holt-Winters forecast of requests a second; the larger of both numbers counts.",
   defaults: { targetPercent: 60, horizonSeconds: 90, seasonWindows: 0 },
   grid: combinations({ targetPercent: [50, 65], horizonSeconds: [60, 120], seasonWindows: [0, 20] }),
-  supports: () => true,
   start: (setting, parameters) => {
     const target = numberOf(parameters, "targetPercent") / 100;
     const steps = numberOf(parameters, "horizonSeconds") / setting.plant.windowSeconds;

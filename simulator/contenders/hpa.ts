@@ -24,7 +24,6 @@ export const HPA_CPU: Contender = {
   about: "HorizontalPodAutoscaler on CPU utilisation, Kubernetes' policies and tolerance.",
   defaults: { targetPercent: 60, scaleDownSeconds: 300 },
   grid: combinations({ targetPercent: [40, 50, 60, 80], scaleDownSeconds: [300, 120] }),
-  supports: () => true,
   start: cpuBrain,
 };
 

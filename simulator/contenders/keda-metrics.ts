@@ -79,7 +79,6 @@ export const KEDA_REQUESTS: Contender = {
   about: "KEDA on each service's requests per second over a minute; what traces count stands for the metric.",
   defaults: { requestsPerReplica: 40, scaleDownSeconds: 300 },
   grid: combinations({ requestsPerReplica: [15, 25, 40, 60], scaleDownSeconds: [300, 120] }),
-  supports: () => true,
   start: (setting, parameters) =>
     metricBrain(setting, parameters, (series, service) => {
       const read = (nowMs: number): number | undefined =>
@@ -101,7 +100,6 @@ export const KEDA_LATENCY: Contender = {
     "KEDA on the p95 of the users' requests of the slowest route, the same number for every service; metricType Value.",
   defaults: { thresholdShare: 0.7, scaleDownSeconds: 300 },
   grid: combinations({ thresholdShare: [0.5, 0.7, 0.85, 1], scaleDownSeconds: [300, 120] }),
-  supports: () => true,
   start: (setting, parameters) =>
     metricBrain(setting, parameters, (series) => {
       const { entry, objective } = setting.plant.application;

@@ -64,7 +64,6 @@ export const QUEUEFLOWER: Contender = {
     "QueueFlower's own equation at a fixed budget of pods, which its paper has as given: a multiple of the pods at the start.",
   defaults: { budgetMultiple: 2, weights: "published" },
   grid: combinations({ budgetMultiple: [1.25, 1.6, 2, 3], weights: ["published", "latency"] }),
-  supports: () => true,
   start: (setting, parameters) => {
     const { plant, seed, world } = setting;
     const rng = seededRng(seed);

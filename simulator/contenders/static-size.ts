@@ -8,7 +8,6 @@ export const STATIC: Contender = {
   about: "No autoscaler: a multiple of the replicas that the application starts with, set once.",
   defaults: { multiple: 1.5 },
   grid: [0.75, 1, 1.25, 1.5, 2, 2.5, 3, 4].map((multiple) => ({ multiple })),
-  supports: () => true,
   start: ({ plant, world }, parameters) => {
     const specOf = serviceSpecs(plant.application);
     for (const service of world.services) {

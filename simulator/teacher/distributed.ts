@@ -3,6 +3,7 @@ import { contentHash } from "@tradewind/core/values/hash.ts";
 import { Student } from "@tradewind/core/students/student.ts";
 import { SHIPPED_STUDENTS } from "@tradewind/predictor/learn/students/shipped-students.ts";
 import { CONTENDERS } from "../contenders/contenders.ts";
+import { UNTUNED } from "../contenders/contender.ts";
 import type { Contender, Parameters } from "../contenders/contender.ts";
 import { FIRM_STAR } from "../contenders/firm.ts";
 import { HAB } from "../contenders/hab.ts";
@@ -16,9 +17,7 @@ export const STUDENTS_ALONE: Contender = {
   name: "tradewind-students",
   about:
     "Tradewind, whose predictor is gone after the warm-up: the students of the release decide, within what a silence allows.",
-  defaults: {},
-  grid: [],
-  supports: () => true,
+  ...UNTUNED,
   start: (setting) => {
     const { seconds, warmUpSeconds } = setting.plant;
     const student = {
@@ -49,7 +48,6 @@ export const TEACHER: Contender = {
     "DRPC's teacher: TD3 over all deployments, Alg. 2, with the reactive need as floor; moves replicas only.",
   defaults: { layers: "", actor: "" },
   grid: [],
-  supports: () => true,
   start: (setting, parameters) => {
     const bytes = Buffer.from(String(parameters["actor"]), "base64");
     const values = Float32Array.from({ length: bytes.length / 4 }, (_, i) => bytes.readFloatLE(4 * i));

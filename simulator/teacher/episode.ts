@@ -1,6 +1,7 @@
 import { serviceSpecs } from "@tradewind/core/contract/application.ts";
 import type { Allocation } from "@tradewind/core/contract/plan.ts";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
+import { UNTUNED } from "../contenders/contender.ts";
 import type { Actuators, Brain, Contender, Setting } from "../contenders/contender.ts";
 import type { Advice } from "../control/vpa/recommender.ts";
 import { factsOf, numbersBrain } from "../contenders/numbers.ts";
@@ -52,9 +53,7 @@ const reactiveNeed = ({ podCores, usedCores = 0 }: ServiceFacts): number =>
 export const agentContender = (act: Act, onStep: OnStep = () => undefined): Contender => ({
   name: "td3-teacher",
   about: "DRPC's teacher: TD3 over all deployments, Alg. 2, with the reactive need as floor.",
-  defaults: {},
-  grid: [],
-  supports: () => true,
+  ...UNTUNED,
   start: (setting) => {
     const states = statesOf(setting);
     const decided = new Map<string, Allocation>();
@@ -93,9 +92,7 @@ export const agentContender = (act: Act, onStep: OnStep = () => undefined): Cont
 export const plannerContender = (onStep: OnStep = () => undefined): Contender => ({
   name: "planner",
   about: "Tradewind, policy auto.",
-  defaults: {},
-  grid: [],
-  supports: () => true,
+  ...UNTUNED,
   start: (setting) => {
     const inner = startOurs(setting, { choice: "auto" });
     const specOf = serviceSpecs(setting.plant.application);

@@ -1,4 +1,5 @@
 import { Student } from "@tradewind/core/students/student.ts";
+import { UNTUNED } from "../contenders/contender.ts";
 import type { Contender, Actuators } from "../contenders/contender.ts";
 import { startOurs } from "../contenders/ours/ours.ts";
 import type { Lesson, SilenceKind } from "../contenders/ours/silence-at-work.ts";
@@ -28,9 +29,7 @@ export const pairOf = ({ before, inputs, planned, wished }: Lesson): Pair => ({
 export const silentContender = (silence: SilenceKind): Contender => ({
   name: `silence-${silence.drive}`,
   about: "Tradewind, policy auto, whose predictor is down for a while.",
-  defaults: {},
-  grid: [],
-  supports: () => true,
+  ...UNTUNED,
   start: (setting) => startOurs(setting, { choice: "auto", silence }),
 });
 

@@ -72,3 +72,14 @@ export const EXPECTED = {
   withoutHighSeconds: 0.79,
   costPerHour: 0.012,
 } as const;
+
+/** A guard at second 1,000, an hour after every start, whose last decision is 15 s old. */
+export const GUARD_TIMES = {
+  decidedAtMs: 1_000_000,
+  previous: { replicas: 4, cpuCores: 0.8, memoryBytes: 300e6 },
+  previousDecidedAtMs: 985_000,
+  exporterStartedAtMs: -2_600_000,
+  predictorStartedAtMs: -2_600_000,
+  staleAfterSeconds: 300,
+  restartGraceSeconds: 120,
+} as const;

@@ -23,7 +23,7 @@ export interface ServiceFacts {
   readonly startedAtMs?: number;
 }
 
-function summary(meanSeconds: number, count = 100): NonNullable<Window["ownLatency"]> {
+export function summary(meanSeconds: number, count = 100): NonNullable<Window["ownLatency"]> {
   return {
     count,
     meanSeconds,

@@ -5,7 +5,7 @@ import { SLOTS_PER_LOOK } from "@tradewind/predictor/run/application/surge-watch
 import type { PolicyInputs } from "@tradewind/predictor/decide/inputs.ts";
 import { SLOTS_PER_WINDOW } from "@tradewind/predictor/window/surge.ts";
 import { within } from "../../control/control-path.ts";
-import { graceSeconds, numberOf, numberTrigger, scaledObject } from "../contender.ts";
+import { graceSeconds, numberOf, numberTrigger, scaledObject, UNTUNED } from "../contender.ts";
 import type { Brain, Contender, Setting } from "../contender.ts";
 import { ArrivalsSeen } from "./arrivals-seen.ts";
 import { measured } from "./measured.ts";
@@ -117,9 +117,7 @@ export function startOurs(setting: Setting, kind: Kind): Brain {
 const ours = (name: string, kind: Kind, about: string): Contender => ({
   name,
   about,
-  defaults: {},
-  grid: [],
-  supports: () => true,
+  ...UNTUNED,
   start: (setting) => startOurs(setting, kind),
 });
 

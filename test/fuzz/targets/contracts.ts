@@ -20,12 +20,13 @@ import { replay } from "@tradewind/predictor/decide/replay.ts";
 import { PredictorOptions } from "@tradewind/predictor/run/process/options.ts";
 import { ExporterOptions } from "@tradewind/exporter/options.ts";
 import { AgentOptions } from "@tradewind/agent/options.ts";
-import { NO_LIMITS, planOf, wishOf } from "../../exporter/wish.ts";
+import { NO_LIMITS } from "../../exporter/wish.ts";
 import { flow, inputs, window, windowSet } from "../../predictor/measurements.ts";
 import { snapshot } from "../../predictor/sources/snapshots.ts";
 import { attempt, documented, expect, expectEqual, expectNumbers } from "../engine/oracle.ts";
 import type { Target } from "../engine/target.ts";
 import { valueTarget } from "./kinds.ts";
+import { NOW_MS, PLAN, WISH } from "./plan.ts";
 
 const invalidInput = documented("invalid-input");
 
@@ -63,14 +64,6 @@ const WINDOWS = windowSet(
   ],
   [flow(["frontend"], 0.15)],
 );
-const NOW_MS = 1_750_000_100_000;
-const WISH = wishOf({ inputs: { windowHash: "0123456789abcdef", windowEndMs: NOW_MS } });
-const PLAN = {
-  ...planOf([]),
-  plannedAtMs: NOW_MS,
-  predictorStartedAtMs: NOW_MS - 1e6,
-  wishes: [WISH, { ...WISH, service: "geo" }],
-};
 const STEPPED = {
   ...PLAN,
   complete: true,

@@ -10,9 +10,9 @@ import type { Target } from "../engine/target.ts";
 import { ValueMutator } from "../engine/values.ts";
 import { bytesTarget } from "./kinds.ts";
 
-const NOW_MS = 1_750_000_100_000;
-const WISH = wishOf({ inputs: { windowHash: "0123456789abcdef", windowEndMs: NOW_MS } });
-const PLAN = {
+export const NOW_MS = 1_750_000_100_000;
+export const WISH = wishOf({ inputs: { windowHash: "0123456789abcdef", windowEndMs: NOW_MS } });
+export const PLAN = {
   ...planOf([]),
   plannedAtMs: NOW_MS,
   predictorStartedAtMs: NOW_MS - 1e6,

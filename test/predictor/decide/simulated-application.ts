@@ -9,6 +9,7 @@ import { decide } from "@tradewind/predictor/decide/ladder.ts";
 import { PolicySettings } from "@tradewind/predictor/decide/facts/settings.ts";
 import { emptyState } from "@tradewind/predictor/decide/state.ts";
 import type { PolicyState } from "@tradewind/predictor/decide/state.ts";
+import { summary as latency } from "../measurements.ts";
 
 /** One service of the fluid model: requests flow in, wait, and leave at the pace its pods' CPU allows. */
 export interface ModelService {
@@ -271,16 +272,6 @@ class Simulation {
 
 function emptyWindow(): ServiceState["window"] {
   return { completions: 0, usage: 0, ownWeighted: 0, throttled: 0, ticks: 0 };
-}
-
-function latency(meanSeconds: number, count: number): NonNullable<Window["ownLatency"]> {
-  return {
-    count,
-    meanSeconds,
-    p50Seconds: 0.7 * meanSeconds,
-    p95Seconds: 3 * meanSeconds,
-    p99Seconds: 4.6 * meanSeconds,
-  };
 }
 
 /** A small shop: a front, a search over two stores, and profiles. One pod each serves 40 requests a second with ease. */

@@ -1,3 +1,4 @@
+import { UNTUNED } from "@tradewind/simulator/contenders/contender.ts";
 import type { NodeClassList } from "@tradewind/core/contract/node-classes.ts";
 import { NodeClassList as Answer } from "@tradewind/core/contract/node-classes.ts";
 import { inWords } from "@tradewind/predictor/commands/ask/node-classes.ts";
@@ -47,9 +48,7 @@ async function inputsOf(
     contender: {
       name: "ours",
       about: "",
-      defaults: {},
-      grid: [],
-      supports: () => true,
+      ...UNTUNED,
       start: (setting) =>
         startOurs(setting, {
           choice: "auto",

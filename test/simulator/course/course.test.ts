@@ -116,7 +116,8 @@ describe("a run", () => {
       const obstacle = obstacleOf(shortened(ahead, 105, 0.5));
       let least = Infinity;
       let most = 0;
-      const actuators = contender(policy).supports("replicas") ? "replicas" : "replicas+cpu+memory";
+      const actuators =
+        (contender(policy).supports?.("replicas") ?? true) ? "replicas" : "replicas+cpu+memory";
       await run({
         obstacle,
         contender: contender(policy),

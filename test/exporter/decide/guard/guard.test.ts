@@ -4,19 +4,12 @@ import type { Allocation } from "@tradewind/core/contract/plan.ts";
 import { guard, GUARD_STEPS } from "@tradewind/exporter/decide/guard/guard.ts";
 import type { GuardOutcome } from "@tradewind/exporter/decide/guard/guard.ts";
 import type { GuardContext } from "@tradewind/exporter/decide/guard/step.ts";
-import { NO_LIMITS, wishOf } from "../../wish.ts";
+import { GUARD_TIMES, NO_LIMITS, wishOf } from "../../wish.ts";
 
-/** At second 1,000, an hour after every start; last decision 15 s ago. */
 function contextOf(changes: Partial<GuardContext> = {}): GuardContext {
   return {
     wish: wishOf({ observed: { replicasReady: 3, replicasWanted: 3, complete: true } }),
-    decidedAtMs: 1_000_000,
-    previous: { replicas: 4, cpuCores: 0.8, memoryBytes: 300e6 },
-    previousDecidedAtMs: 985_000,
-    exporterStartedAtMs: -2_600_000,
-    predictorStartedAtMs: -2_600_000,
-    staleAfterSeconds: 300,
-    restartGraceSeconds: 120,
+    ...GUARD_TIMES,
     ...changes,
   };
 }

@@ -3,7 +3,7 @@ import type { OverrideInForce } from "@tradewind/core/contract/override.ts";
 import type { Wish } from "@tradewind/core/contract/plan.ts";
 import { guard } from "@tradewind/exporter/decide/guard/guard.ts";
 import type { GuardContext } from "@tradewind/exporter/decide/guard/step.ts";
-import { NO_LIMITS, wishOf } from "../../wish.ts";
+import { GUARD_TIMES, NO_LIMITS, wishOf } from "../../wish.ts";
 
 const order = (changes: Partial<OverrideInForce> = {}): OverrideInForce => ({
   id: "0123456789",
@@ -23,13 +23,7 @@ const RUNNING = { replicasReady: 3, replicasWanted: 3, complete: true };
 function outcome(changes: Partial<GuardContext> = {}, wish: Partial<Wish> = {}) {
   return guard({
     wish: wishOf({ observed: RUNNING, ...wish }),
-    decidedAtMs: 1_000_000,
-    previous: { replicas: 4, cpuCores: 0.8, memoryBytes: 300e6 },
-    previousDecidedAtMs: 985_000,
-    exporterStartedAtMs: -2_600_000,
-    predictorStartedAtMs: -2_600_000,
-    staleAfterSeconds: 300,
-    restartGraceSeconds: 120,
+    ...GUARD_TIMES,
     override: order(),
     ...changes,
   });

@@ -1,3 +1,4 @@
+import { UNTUNED } from "@tradewind/simulator/contenders/contender.ts";
 import type { Plan } from "@tradewind/core/contract/plan.ts";
 import type { Rng } from "@tradewind/core/values/rng.ts";
 import { startOurs } from "@tradewind/simulator/contenders/ours/ours.ts";
@@ -65,9 +66,7 @@ export async function runCase(kind: Kind, rng: Rng): Promise<Outcome> {
     contender: {
       name: "scripted",
       about: "",
-      defaults: {},
-      grid: [],
-      supports: () => true,
+      ...UNTUNED,
       start: (setting) =>
         startOurs(setting, {
           choice: "auto",

@@ -30,7 +30,7 @@ export const aSpan = (more: Partial<WireSpan> = {}): WireSpan => ({
   ...more,
 });
 
-const tag = (field: number, wireType: number): number => (field << 3) | wireType;
+export const tag = (field: number, wireType: number): number => (field << 3) | wireType;
 
 /** `ExportTraceServiceRequest` on the wire. */
 export function protobufRequest(
@@ -77,7 +77,7 @@ function writeSpan(writer: protobuf.Writer, span: WireSpan): void {
   writer.ldelim();
 }
 
-function writeAttributes(
+export function writeAttributes(
   writer: protobuf.Writer,
   field: number,
   values: Readonly<Record<string, WireValue>>,
@@ -128,7 +128,7 @@ export function jsonRequest(
   };
 }
 
-const jsonAttributes = (values: Readonly<Record<string, WireValue>>): unknown[] =>
+export const jsonAttributes = (values: Readonly<Record<string, WireValue>>): unknown[] =>
   Object.entries(values).map(([key, value]) => ({ key, value: jsonValue(value) }));
 
 function jsonValue(value: WireValue): unknown {
@@ -137,7 +137,7 @@ function jsonValue(value: WireValue): unknown {
   return { arrayValue: { values: value.map((stringValue) => ({ stringValue })) } };
 }
 
-const nanosOf = (ms: number): bigint => BigInt(Math.round(ms * 1e3)) * 1_000n;
+export const nanosOf = (ms: number): bigint => BigInt(Math.round(ms * 1e3)) * 1_000n;
 
 export function emptyBatch(): SpanBatch {
   const batch = new SpanBatch();

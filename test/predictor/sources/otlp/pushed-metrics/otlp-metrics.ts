@@ -1,4 +1,5 @@
 import protobuf from "protobufjs/minimal.js";
+import { jsonAttributes, nanosOf, tag, writeAttributes } from "../messages.ts";
 
 /** One point of a histogram for the wire; times in ms since the epoch. */
 export interface WirePoint {
@@ -25,7 +26,6 @@ export interface WireMetric {
 
 type Resource = Readonly<Record<string, string>>;
 
-const tag = (field: number, wireType: number): number => (field << 3) | wireType;
 const TEMPORALITY = { delta: 1, cumulative: 2 } as const;
 
 /** `ExportMetricsServiceRequest` on the wire, with a gauge beside the histograms. */
@@ -83,19 +83,6 @@ function writeFixed(writer: protobuf.Writer, field: number, value: bigint): void
     .fixed32(Number(value >> 32n));
 }
 
-function writeAttributes(
-  writer: protobuf.Writer,
-  field: number,
-  values: Readonly<Record<string, number | string>>,
-): void {
-  for (const [key, value] of Object.entries(values)) {
-    writer.uint32(tag(field, 2)).fork().uint32(tag(1, 2)).string(key).uint32(tag(2, 2)).fork();
-    if (typeof value === "string") writer.uint32(tag(1, 2)).string(value);
-    else writer.uint32(tag(3, 0)).int64(value);
-    writer.ldelim().ldelim();
-  }
-}
-
 /** The same request in JSON. */
 export function metricsJson(metrics: readonly WireMetric[], resource: Resource): unknown {
   return {
@@ -145,11 +132,3 @@ function jsonPoint({
     }),
   };
 }
-
-const jsonAttributes = (values: Readonly<Record<string, number | string>>): unknown[] =>
-  Object.entries(values).map(([key, value]) => ({
-    key,
-    value: typeof value === "string" ? { stringValue: value } : { intValue: String(value) },
-  }));
-
-const nanosOf = (ms: number): bigint => BigInt(Math.round(ms * 1e3)) * 1_000n;
