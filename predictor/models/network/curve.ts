@@ -1,6 +1,6 @@
-import { demandsOf, emptyTimeAnswer, timeOf } from "../queue/own-time.ts";
+import { demandsOf, emptyTimeAnswer, parametersNow, timeOf } from "../queue/own-time.ts";
 import type { Demands, Program, TimePlace } from "../queue/own-time.ts";
-import { parametersNow, PROGRAMS } from "../queue/profile-state.ts";
+import { PROGRAMS } from "../queue/profile-state.ts";
 import type { ProfileState } from "../queue/profile-state.ts";
 import { PARAMETER_COUNT } from "../queue/own-time.ts";
 import { HORIZON_SECONDS, seenShare, STATISTICS } from "../queue/tracked-profile.ts";

@@ -1,7 +1,7 @@
 import { normalCdf } from "../normal.ts";
-import { emptyTimeAnswer, PARAMETER_COUNT, timeAt } from "./own-time.ts";
+import { emptyTimeAnswer, PARAMETER_COUNT, parametersNow, timeAt } from "./own-time.ts";
 import type { TimePlace } from "./own-time.ts";
-import { parametersNow, PROGRAMS } from "./profile-state.ts";
+import { PROGRAMS } from "./profile-state.ts";
 import type { ProfileState } from "./profile-state.ts";
 import { P50 } from "./queue-curve.ts";
 import { HORIZON_SECONDS, STATISTICS } from "./tracked-profile.ts";

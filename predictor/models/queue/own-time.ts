@@ -34,6 +34,23 @@ export interface Program {
   readonly isInOrder: boolean;
 }
 
+/** What was learnt of the parameters under each program; see `ProfileState`. */
+interface TrackedParameters {
+  readonly means: readonly (readonly number[])[];
+  readonly inflations: readonly number[];
+}
+
+/** Parameters under a program as they are in the last window: with what a request takes now. */
+export function parametersNow(
+  { inflations, means }: TrackedParameters,
+  program: number,
+  out: Float64Array,
+): Float64Array {
+  out.set(means[program] as readonly number[]);
+  out[DEMAND] = (out[DEMAND] as number) + (inflations[program] as number);
+  return out;
+}
+
 /** What a service takes under one kind of program, out of the logarithms of its parameters. */
 export interface Demands {
   demand: number;

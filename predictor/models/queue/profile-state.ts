@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { DEMAND, OVERHEAD, PARAMETER_COUNT } from "./own-time.ts";
+import { OVERHEAD, PARAMETER_COUNT } from "./own-time.ts";
 import type { Program } from "./own-time.ts";
 import type { Estimate } from "./kalman.ts";
 
@@ -128,13 +128,6 @@ export function bound({ mean }: Estimate): void {
   for (let i = 0; i < BOUNDS.length; i += 1) {
     mean[i] = Math.min(LOG_MOST[i] as number, Math.max(LOG_LEAST[i] as number, mean[i] as number));
   }
-}
-
-/** Parameters under each program as they are in the last window: with what a request takes now. */
-export function parametersNow(state: ProfileState, program: number, out: Float64Array): Float64Array {
-  out.set(state.means[program] as number[]);
-  out[DEMAND] = (out[DEMAND] as number) + (state.inflations[program] as number);
-  return out;
 }
 
 /** Windows of each kind before the profile is believed: fewer cannot outvote a disturbed one. */

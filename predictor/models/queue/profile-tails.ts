@@ -1,6 +1,6 @@
-import { baseOffOf, demandsOf, PARAMETER_COUNT, secondsOf } from "./own-time.ts";
+import { baseOffOf, demandsOf, PARAMETER_COUNT, parametersNow, secondsOf } from "./own-time.ts";
 import type { Demands, Program, TimePlace } from "./own-time.ts";
-import { parametersNow, PROGRAMS } from "./profile-state.ts";
+import { PROGRAMS } from "./profile-state.ts";
 import type { ProfileState } from "./profile-state.ts";
 import type { Statistic } from "./queue-curve.ts";
 import { HORIZON_SECONDS, seenShare, STATISTICS } from "./tracked-profile.ts";

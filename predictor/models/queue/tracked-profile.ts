@@ -6,6 +6,7 @@ import {
   emptyTimeAnswer,
   HOUSEKEEPING,
   PARAMETER_COUNT,
+  parametersNow,
   timeOf,
 } from "./own-time.ts";
 import type { Demands, Program, TimePlace } from "./own-time.ts";
@@ -14,7 +15,6 @@ import {
   emptyProfile,
   LEAST_WEIGHT,
   LEAST_WINDOWS,
-  parametersNow,
   ProfileState,
   PROGRAMS,
 } from "./profile-state.ts";

@@ -83,6 +83,21 @@ export function compileFlow(
   };
 }
 
+/** The calls of a route between some of the services: calls of others, and what only those reach, are left out. */
+export function graphAmong(
+  { flow, graph }: { readonly flow: FlowWindow; readonly graph: FlowGraph | undefined },
+  { index, windows }: MeasuredCalls & { readonly index: ServiceIndex },
+  isAmong: (service: string) => boolean,
+): FlowGraph | undefined {
+  if (namesIn(graph, index).every(isAmong)) return graph;
+  const numberOf = new Map([...index.numberOf].filter(([service]) => isAmong(service)));
+  return compileFlow(flow, { windows }, { names: index.names, numberOf });
+}
+
+/** Services that requests of a route wait for, callees first. A consumer of a queue takes part in traces too, and is none. */
+export const namesIn = (graph: FlowGraph | undefined, { names }: ServiceIndex): string[] =>
+  Array.from(graph?.serviceOf ?? [], (service) => names[service] ?? "");
+
 /** The same graph with its services numbered as in another index, which has all of them. */
 export function renumbered(graph: FlowGraph, from: ServiceIndex, to: ServiceIndex): FlowGraph {
   const serviceOf = graph.serviceOf.map((service) => to.numberOf.get(from.names[service] ?? "") ?? 0);

@@ -94,21 +94,6 @@ export function costWindow(
   };
 }
 
-/** The calls of a route between some of the services: calls of others, and what only those reach, are left out. */
-export function graphAmong(
-  { flow, graph }: Pick<MeasuredRoute, "flow" | "graph">,
-  { index, windows }: Pick<CostWindow, "index" | "windows">,
-  isAmong: (service: string) => boolean,
-): FlowGraph | undefined {
-  if (namesIn(graph, index).every(isAmong)) return graph;
-  const numberOf = new Map([...index.numberOf].filter(([service]) => isAmong(service)));
-  return compileFlow(flow, { windows }, { names: index.names, numberOf });
-}
-
-/** Services that requests of a route wait for, callees first. A consumer of a queue takes part in traces too, and is none. */
-export const namesIn = (graph: FlowGraph | undefined, { names }: ServiceIndex): string[] =>
-  Array.from(graph?.serviceOf ?? [], (service) => names[service] ?? "");
-
 /** Requests per second that arrived at the application. */
 export const arrivalsPerSecond = ({
   arrivalRatio,

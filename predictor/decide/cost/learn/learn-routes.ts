@@ -7,7 +7,7 @@ import { FlowTail } from "../../../models/route/flow-tail.ts";
 import type { Observation } from "../../facts/observation.ts";
 import { chanceOfTail, median } from "../../../models/statistics.ts";
 import { flowTailSeconds } from "../../facts/objective.ts";
-import { graphAmong } from "./cost-window.ts";
+import { graphAmong } from "../../../models/route/call-graph.ts";
 import type { CostWindow } from "./cost-window.ts";
 import { ownTailSeconds } from "./percentile.ts";
 import type { CostMemory, RouteMemory } from "./state.ts";

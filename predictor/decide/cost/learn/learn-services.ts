@@ -7,7 +7,7 @@ import { emptyProfile, withDemand } from "../../../models/queue/tracked-profile.
 import { costOfMix, mixOf } from "../../../nodes/class-mix.ts";
 import type { ClassLogs } from "../../../nodes/class-mix.ts";
 import { callsAfter } from "./calls.ts";
-import { namesIn } from "./cost-window.ts";
+import { namesIn } from "../../../models/route/call-graph.ts";
 import type { CostWindow } from "./cost-window.ts";
 import { ROUTE_SHARE } from "./learn-routes.ts";
 import { modelPercentile, ownTailSeconds } from "./percentile.ts";

@@ -2,7 +2,7 @@ import { SATURATED } from "../../../models/queue/take-window.ts";
 import { demandOf } from "../../../models/queue/tracked-profile.ts";
 import type { Observation } from "../../facts/observation.ts";
 import { areCallsMeasured } from "../learn/calls.ts";
-import { graphAmong, namesIn } from "../learn/cost-window.ts";
+import { graphAmong, namesIn } from "../../../models/route/call-graph.ts";
 import type { CostWindow } from "../learn/cost-window.ts";
 import { HOLD_MS, outlookOf } from "../learn/outlook.ts";
 import type { LoadOutlook } from "../learn/outlook.ts";

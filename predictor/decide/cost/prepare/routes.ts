@@ -3,7 +3,7 @@ import type { ServiceIndex } from "../../../models/route/call-graph.ts";
 import { flowTailSeconds, shareOver as measuredShareOver } from "../../facts/objective.ts";
 import type { Observation } from "../../facts/observation.ts";
 import { budgetOf } from "../learn/error-budget.ts";
-import { namesIn } from "../learn/cost-window.ts";
+import { namesIn } from "../../../models/route/call-graph.ts";
 import type { CostWindow, MeasuredRoute } from "../learn/cost-window.ts";
 import { excessOf, LEAST_SECONDS, spreadOf, UNSEEN_ERROR } from "../learn/learn-routes.ts";
 import { ownTailSeconds } from "../learn/percentile.ts";
