@@ -55,8 +55,8 @@ export interface JudgedApplication {
 /** Fewest and most pods of each component that is scaled, whoever scales it. */
 export const BOUNDS = { minReplicas: 1, maxReplicas: 6 } as const;
 
-/** What is measured against each other: an HPA on CPU as people set it, and Tradewind. */
-export const CONTENDERS = ["hpa-60", "tradewind"] as const;
+/** What is measured against each other: an HPA on CPU as people set it, Tradewind with the HPA's actuator alone, and with sizes that move in place too. */
+export const CONTENDERS = ["hpa-60", "tradewind", "tradewind-sizes"] as const;
 export type Contender = (typeof CONTENDERS)[number];
 
 export const scaledComponents = ({ components }: JudgedApplication): readonly Component[] =>

@@ -8,6 +8,7 @@ import { importImages } from "../node/node-process.ts";
 import { NODE, nodeCluster } from "../node/node.ts";
 import { nodeProblem } from "../node/requirements.ts";
 import { cacheFolder } from "../programs.ts";
+import { CONTENDERS } from "./application.ts";
 import type { JudgedApplication } from "./application.ts";
 import { APPLICATIONS } from "./catalogue.ts";
 import { Comparison } from "./comparison.ts";
@@ -23,7 +24,7 @@ import type { Entry } from "./report.ts";
 
 export const APPLICATIONS_USAGE = `  applications   judge Tradewind against an HPA with programs that nobody here wrote, on a real node: needs root
     --only NAME          ${APPLICATIONS.map(({ name }) => name).join(", ")}
-    --contender NAME     hpa-60 or tradewind
+    --contender NAME     ${CONTENDERS.join(", ")}
     --runs N             measured runs of each contender; otherwise 3 with podinfo, 1 with others
     --json               print one JSON object last
   It ends with 0, 1 when something failed, 2 for words that it does not know, 3 when something was skipped.

@@ -14,7 +14,7 @@ import { applicationObjects, hpaObjects } from "./objects.ts";
 import { secondsOf } from "./phases.ts";
 import { PlanRecord } from "./plan-record.ts";
 import { countPods, watchPods } from "./pod-watch.ts";
-import { podCounts, podSeconds } from "./pods.ts";
+import { integralsOf, podCounts } from "./pods.ts";
 import type { Run } from "./report.ts";
 import { chartValues, init, NAMESPACE, Release } from "./tradewind.ts";
 import { Users } from "./vegeta.ts";
@@ -84,10 +84,10 @@ export class Comparison {
     await kubectl("create", "namespace", name);
     await apply(applicationObjects(this.#application));
     const { scaledObjects, spec } = await init(this.#application, kubeconfig, join(this.#folder, "init"));
-    const acts = this.#contender === "tradewind";
+    const acts = this.#contender !== "hpa-60";
     await writeFile(this.#scalingFile, JSON.stringify(acts ? scaledObjects : hpaObjects(this.#application)));
     const values = join(this.#folder, "values.json");
-    await writeFile(values, JSON.stringify(chartValues(this.#application, spec, acts ? "act" : "observe")));
+    await writeFile(values, JSON.stringify(chartValues(this.#application, spec, this.#contender)));
     await this.#release.install(values);
     const available = ["wait", "--for=condition=Available", "deployments", "--all"];
     await kubectl(...available, `--namespace=${name}`, "--timeout=300s");
@@ -112,7 +112,7 @@ export class Comparison {
       record.label = "warm-up";
       await node.kubectl("apply", "--filename", this.#scalingFile);
       await delay(1_000 * WARM_UP_SECONDS, undefined, { signal });
-      if (this.#contender === "tradewind") await this.#awaitModels(record);
+      if (this.#contender !== "hpa-60") await this.#awaitModels(record);
       const results: Run[] = [];
       for (let run = 1; run <= runs; run += 1) {
         if (run > 1) await this.#settle();
@@ -158,7 +158,7 @@ export class Comparison {
     await this.#until("no HPA is left", async () => (await left()).trim() === "");
     await node.kubectl("scale", "deployments", "--all", inPlace, `--replicas=${BOUNDS.minReplicas}`);
     const isBack = async (): Promise<boolean> => {
-      const pods = await countPods(api, name);
+      const { pods } = await countPods(api, name);
       return components.every((component) => pods[component.name] === BOUNDS.minReplicas);
     };
     await this.#until("every component is at its minimum", isBack);
@@ -177,7 +177,7 @@ export class Comparison {
       const samples = watch.samples.filter(({ nowMs }) => nowMs < endMs);
       return {
         outcomes,
-        podSeconds: podSeconds(samples, startMs, endMs),
+        ...integralsOf(samples, startMs, endMs),
         pods: podCounts(
           samples,
           startMs,

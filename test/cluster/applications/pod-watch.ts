@@ -2,7 +2,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
 import type { ApiClient } from "@tradewind/kubernetes/client/client.ts";
 import { RESOURCES } from "@tradewind/kubernetes/client/resources.ts";
-import type { PodSample } from "./pods.ts";
+import { Quantity } from "@tradewind/kubernetes/objects/quantity.ts";
+import type { PodSample, PodTotals } from "./pods.ts";
 
 const LOOK_MS = 1_000;
 
@@ -13,22 +14,31 @@ const Pods = z.object({
   items: z.array(
     z.object({
       metadata: z.object({ labels: z.record(z.string(), z.string()).default({}) }),
+      spec: z.object({
+        containers: z.array(
+          z.object({
+            resources: z.object({ requests: z.object({ cpu: Quantity.optional() }).optional() }).optional(),
+          }),
+        ),
+      }),
       status: z.object({ phase: z.string().optional() }),
     }),
   ),
 });
 
 /** Counts the pods of a namespace that are scaled and have not ended, by their label `app`. */
-export async function countPods(api: ApiClient, namespace: string): Promise<PodSample["pods"]> {
+export async function countPods(api: ApiClient, namespace: string): Promise<PodTotals> {
   const query = { labelSelector: `!${FIXED_LABEL}` };
   const { items } = Pods.parse(await api.call({ resource: RESOURCES.pods, namespace, verb: "list", query }));
   const pods: Record<string, number> = {};
-  for (const { metadata, status } of items) {
+  let requestedCores = 0;
+  for (const { metadata, spec, status } of items) {
     const app = metadata.labels["app"];
     if (app === undefined || status.phase === "Succeeded" || status.phase === "Failed") continue;
     pods[app] = (pods[app] ?? 0) + 1;
+    for (const { resources } of spec.containers) requestedCores += resources?.requests?.cpu ?? 0;
   }
-  return pods;
+  return { pods, requestedCores };
 }
 
 export interface PodWatch {
@@ -43,8 +53,8 @@ export function watchPods(api: ApiClient, namespace: string): PodWatch {
   const watch = async (): Promise<void> => {
     while (!stopped.signal.aborted) {
       const nowMs = performance.now();
-      const pods = await countPods(api, namespace).catch(() => undefined);
-      if (pods !== undefined) samples.push({ nowMs, pods });
+      const totals = await countPods(api, namespace).catch(() => undefined);
+      if (totals !== undefined) samples.push({ nowMs, ...totals });
       const waitMs = Math.max(0, nowMs + LOOK_MS - performance.now());
       await delay(waitMs, undefined, { signal: stopped.signal }).catch(() => undefined);
     }

@@ -1,11 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { podCounts, podSeconds } from "./pods.ts";
+import { integralsOf, podCounts } from "./pods.ts";
 import type { PodSample } from "./pods.ts";
 
 const sample = (nowMs: number, frontend: number, backend = 1): PodSample => ({
   nowMs,
   pods: { frontend, backend },
+  requestedCores: (frontend + backend) / 20,
 });
+
+const podSeconds = (...of: Parameters<typeof integralsOf>): number => integralsOf(...of).podSeconds;
 
 describe("pod-seconds", () => {
   it("add up what each sample found until the next one", () => {
@@ -23,6 +26,20 @@ describe("pod-seconds", () => {
     expect(podSeconds([sample(10_400, 1), sample(19_000, 2), sample(21_000, 6)], 10_000, 20_000)).toBe(
       2 * 9 + 3 * 1,
     );
+  });
+});
+
+describe("core-seconds", () => {
+  it("follow what pods request, whose number may stay", () => {
+    const samples = [
+      { ...sample(10_000, 1), requestedCores: 0.1 },
+      { ...sample(13_000, 1), requestedCores: 0.4 },
+    ];
+    // 0.1 of a core for 3 s, then 0.4 for 7 s, in two pods all the time.
+    expect(integralsOf(samples, 10_000, 20_000)).toEqual({
+      podSeconds: 20,
+      coreSeconds: expect.closeTo(3.1, 9),
+    });
   });
 });
 

@@ -1,7 +1,11 @@
-/** How many pods of each component there were at one moment. */
-export interface PodSample {
-  readonly nowMs: number;
+/** Pods of each component at one moment, and what all of them request of CPU. */
+export interface PodTotals {
   readonly pods: Readonly<Record<string, number>>;
+  readonly requestedCores: number;
+}
+
+export interface PodSample extends PodTotals {
+  readonly nowMs: number;
 }
 
 /** From one moment of a run on there were so many. */
@@ -10,16 +14,26 @@ export interface PodCount {
   readonly pods: number;
 }
 
-const total = ({ pods }: PodSample): number => Object.values(pods).reduce((sum, count) => sum + count, 0);
+const podsOf = ({ pods }: PodSample): number => Object.values(pods).reduce((sum, count) => sum + count, 0);
 
-/** Integral of the number of pods between two moments. Each sample holds until the next, the first also before it. */
-export function podSeconds(samples: readonly PodSample[], startMs: number, endMs: number): number {
-  const sum = samples.reduce((area, sample, index) => {
+export interface Integrals {
+  /** Of the number of pods. */
+  readonly podSeconds: number;
+  /** Of the CPU that they request, which is what sizes move beside replicas. */
+  readonly coreSeconds: number;
+}
+
+/** Integrals between two moments. Each sample holds until the next, the first also before it. */
+export function integralsOf(samples: readonly PodSample[], startMs: number, endMs: number): Integrals {
+  let [podSeconds, coreSeconds] = [0, 0];
+  for (const [index, sample] of samples.entries()) {
     const fromMs = index === 0 ? startMs : Math.max(startMs, sample.nowMs);
     const untilMs = Math.min(endMs, samples[index + 1]?.nowMs ?? endMs);
-    return area + total(sample) * Math.max(0, untilMs - fromMs);
-  }, 0);
-  return sum / 1_000;
+    const seconds = Math.max(0, untilMs - fromMs) / 1_000;
+    podSeconds += seconds * podsOf(sample);
+    coreSeconds += seconds * sample.requestedCores;
+  }
+  return { podSeconds, coreSeconds };
 }
 
 /** What each component had at the start, and when that changed. */

@@ -12,6 +12,7 @@ const answers = (count: number, latencySeconds: number, inPeak: boolean): Outcom
 const run = (slow: number, podSeconds: number): Run => ({
   outcomes: [...answers(60, 0.01, false), ...answers(slow, 0.2, true), ...answers(40 - slow, 0.02, true)],
   podSeconds,
+  coreSeconds: podSeconds / 20,
   pods: {
     frontend: [
       { atSeconds: 0, pods: 1 },
@@ -58,9 +59,9 @@ describe("runs of one application under one contender", () => {
   it("are a table with the number of pods over time", () => {
     expect(table([entry, entryOf({ ...JUDGED, contender: "hpa-60" }, [run(2, 950.4)])])).toBe(
       [
-        "application  contender  runs  requests  failed  over    of single runs  over in peak  p95     in peak  pod·s",
-        "podinfo      tradewind  2     200       0       12.0 %  4.0 to 20.0 %   30.0 %        200 ms  200 ms   2000",
-        "podinfo      hpa-60     1     100       0       2.0 %                   5.0 %         20 ms   20 ms    950",
+        "application  contender  runs  requests  failed  over    of single runs  over in peak  p95     in peak  pod·s  requested core·s",
+        "podinfo      tradewind  2     200       0       12.0 %  4.0 to 20.0 %   30.0 %        200 ms  200 ms   2000   100.0",
+        "podinfo      hpa-60     1     100       0       2.0 %                   5.0 %         20 ms   20 ms    950    47.5",
         "",
         "podinfo, tradewind, run 1, pods:",
         "  frontend 1, 3 from 52 s",

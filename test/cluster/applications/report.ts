@@ -1,18 +1,16 @@
 import type { Contender } from "./application.ts";
 import { judgeLatency } from "./outcomes.ts";
 import type { Latency, Outcome } from "./outcomes.ts";
-import type { PodCount } from "./pods.ts";
+import type { Integrals, PodCount } from "./pods.ts";
 
 /** What one run yielded. */
-export interface Run {
+export interface Run extends Integrals {
   readonly outcomes: readonly Outcome[];
-  readonly podSeconds: number;
   /** By component. */
   readonly pods: Readonly<Record<string, readonly PodCount[]>>;
 }
 
-interface Figures extends Latency {
-  readonly podSeconds: number;
+interface Figures extends Latency, Integrals {
   readonly peak: Pick<Latency, "over" | "p95Seconds">;
 }
 
@@ -31,25 +29,33 @@ export interface Judged {
   readonly objectiveSeconds: number;
 }
 
-function figuresOf(outcomes: readonly Outcome[], podSeconds: number, objectiveSeconds: number): Figures {
+function figuresOf(
+  outcomes: readonly Outcome[],
+  { coreSeconds, podSeconds }: Integrals,
+  objectiveSeconds: number,
+): Figures {
   const inPeak = outcomes.filter((each) => each.inPeak);
   const { over, p95Seconds } = judgeLatency(inPeak, objectiveSeconds);
-  return { ...judgeLatency(outcomes, objectiveSeconds), podSeconds, peak: { over, p95Seconds } };
+  const peak = { over, p95Seconds };
+  return { ...judgeLatency(outcomes, objectiveSeconds), podSeconds, coreSeconds, peak };
 }
 
 /** Pools runs: every request counts the same, whichever run it was of, and pod-seconds add up. */
 export function entryOf({ contender, name, objectiveSeconds }: Judged, runs: readonly Run[]): Entry {
-  const single = runs.map(({ outcomes, podSeconds, pods }) => ({
-    ...figuresOf(outcomes, podSeconds, objectiveSeconds),
-    pods,
+  const single = runs.map((each) => ({
+    ...figuresOf(each.outcomes, each, objectiveSeconds),
+    pods: each.pods,
   }));
   const outcomes = runs.flatMap((run) => run.outcomes);
-  const podSeconds = runs.reduce((sum, run) => sum + run.podSeconds, 0);
+  const integrals = {
+    podSeconds: runs.reduce((sum, run) => sum + run.podSeconds, 0),
+    coreSeconds: runs.reduce((sum, run) => sum + run.coreSeconds, 0),
+  };
   const shares = single.map(({ over }) => over);
   return {
     name,
     contender,
-    ...figuresOf(outcomes, podSeconds, objectiveSeconds),
+    ...figuresOf(outcomes, integrals, objectiveSeconds),
     overRange: [Math.min(...shares), Math.max(...shares)],
     runs: single,
   };
@@ -61,7 +67,7 @@ const range = ([least, most]: Entry["overRange"]): string =>
   least === most ? "" : `${(100 * least).toFixed(1)} to ${percent(most)}`;
 
 const HEADER =
-  "application, contender, runs, requests, failed, over, of single runs, over in peak, p95, in peak, pod·s";
+  "application, contender, runs, requests, failed, over, of single runs, over in peak, p95, in peak, pod·s, requested core·s";
 
 /** The figures for people, and how many pods there were when. */
 export function table(entries: readonly Entry[]): string {
@@ -77,6 +83,7 @@ export function table(entries: readonly Entry[]): string {
     millis(entry.p95Seconds),
     millis(entry.peak.p95Seconds),
     String(Math.round(entry.podSeconds)),
+    entry.coreSeconds.toFixed(1),
   ]);
   const cells = [HEADER.split(", "), ...rows];
   const widths = HEADER.split(", ").map((_, column) =>

@@ -5,7 +5,7 @@ import { z } from "zod";
 import { run } from "../build/run.ts";
 import { ROOT } from "../node/images/buildah.ts";
 import { BOUNDS, scaledComponents } from "./application.ts";
-import type { JudgedApplication } from "./application.ts";
+import type { Contender, JudgedApplication } from "./application.ts";
 
 export const NAMESPACE = "tradewind";
 const CHART = join(ROOT, "charts", "tradewind");
@@ -58,11 +58,15 @@ export function bound(name: string, application: string, scaledObjects: string):
 export const chartValues = (
   { sources = {} }: Pick<JudgedApplication, "sources">,
   spec: Written["spec"],
-  mode: "observe" | "act",
+  contender: Contender,
 ): object => ({
   global: { image: { registry: "localhost" } },
-  application: { spec: { ...spec, mode }, sources },
-  scaler: { minReadySeconds: 5, resources: { requests: { cpu: "20m" } } },
+  application: { spec: { ...spec, mode: contender === "hpa-60" ? "observe" : "act" }, sources },
+  scaler: {
+    minReadySeconds: 5,
+    resources: { requests: { cpu: "20m" } },
+    inPlaceResize: { enabled: contender === "tradewind-sizes" },
+  },
   predictor: { resources: { requests: { cpu: "50m" } } },
 });
 
