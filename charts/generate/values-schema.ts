@@ -194,7 +194,7 @@ export function valuesSchema(): Schema {
         }),
         events: object({ enabled: flag }),
         vpa: object({ enabled: flag }),
-        inPlaceResize: object({ enabled: flag }),
+        inPlaceResize: object({ enabled: { type: ["boolean", "string"], enum: [true, false, "auto"] } }),
         preStopSleepSeconds: count(0, 300),
         terminationGracePeriodSeconds: count(10, 600),
         minReadySeconds: count(0, 300),

@@ -33,7 +33,8 @@ const custom = (group: string, version: string, plural: string, kind: string): R
 
 /** Every kind that Tradewind reads or writes. */
 export const RESOURCES = {
-  /** The list of all groups, at `/apis`. */
+  /** Kinds of the core group, at `/api`, and of all others, at `/apis`. */
+  coreGroup: { group: "", version: "", plural: "api", kind: "APIGroupDiscoveryList", namespaced: false },
   apiGroups: { group: "", version: "", plural: "apis", kind: "APIGroupDiscoveryList", namespaced: false },
   applications: custom("tradewind.dev", "v1alpha1", "applications", "Application"),
   configMaps: core("configmaps", "ConfigMap"),

@@ -78,7 +78,7 @@ export function configure(command: Command): void {
       "tradewind-scaler.tradewind.svc.cluster.local:9813",
     )
     .option("--accept", "write although most workloads are left out for nothing but a name")
-    .option("--vpa", "write VPAs (default: where the cluster knows them)")
+    .option("--vpa", "write VPAs (default: where the cluster knows them and cannot resize running pods)")
     .option("--no-vpa", "write no VPAs")
     .option("--burn-rate-rules", "write Prometheus rules for how fast the error budget burns, too")
     .option("--output <folder>", "write files into this folder instead of standard output")
@@ -103,7 +103,7 @@ async function run(flags: Flags): Promise<Outcome> {
   if (flags.slo !== undefined && flags.objective !== undefined)
     throw new TradewindError("invalid-input", "give --objective or --slo, not both");
   const slo = flags.slo === undefined ? undefined : await readSlo(flags.slo);
-  const { found, hasVpa, namespace, notes } = await look(flags);
+  const { canResize, found, hasVpa, namespace, notes } = await look(flags);
   try {
     const result = initialise(found, {
       name: flags.name ?? (namespace === "default" ? "app" : namespace),
@@ -116,7 +116,8 @@ async function run(flags: Flags): Promise<Outcome> {
       exclude: flags.exclude,
       include: flags.include,
       scalerAddress: flags.scalerAddress,
-      vpa: flags.vpa ?? hasVpa,
+      vpa: flags.vpa ?? (hasVpa && !canResize),
+      resize: canResize && flags.vpa !== true,
       burnRates: flags.burnRateRules,
       accept: flags.accept ?? false,
     });
@@ -131,19 +132,20 @@ interface Looked {
   readonly found: Found;
   readonly namespace: string;
   readonly hasVpa: boolean;
+  readonly canResize: boolean;
   readonly notes: readonly string[];
 }
 
 async function look({ context, kubeconfig, manifests, namespace }: Flags): Promise<Looked> {
   if (manifests !== undefined) {
     const reading = await readManifests(manifests, namespace, standardInput);
-    return { ...reading, hasVpa: reading.found.vpas.length > 0 };
+    return { ...reading, hasVpa: reading.found.vpas.length > 0, canResize: false };
   }
   const connection = await connect({ kubeconfig, context, environment: process.env });
   const client = new ApiClient(connection);
   try {
     const own = namespace ?? connection.namespace;
-    const { absent, found, notes } = await readCluster(client, own);
+    const { absent, canResize, found, notes } = await readCluster(client, own);
     const missing = absent.includes("ScaledObject")
       ? ["KEDA is not installed in this cluster: its ScaledObjects cannot be applied yet"]
       : [];
@@ -151,6 +153,7 @@ async function look({ context, kubeconfig, manifests, namespace }: Flags): Promi
       found,
       namespace: own,
       hasVpa: !absent.includes("VerticalPodAutoscaler"),
+      canResize,
       notes: [...notes, ...missing],
     };
   } finally {

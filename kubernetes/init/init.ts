@@ -26,6 +26,8 @@ export interface InitOptions extends Choice {
   readonly percentile?: number | undefined;
   readonly scalerAddress: string;
   readonly vpa: boolean;
+  /** Sizes of running pods move once the mode is act. */
+  readonly resize: boolean;
   /** Write Prometheus rules of burn rates, too. */
   readonly burnRates?: boolean | undefined;
   /** A person has accepted that most workloads are left out for their names. */
@@ -88,7 +90,7 @@ export function initialise(found: Found, options: InitOptions): InitResult {
         : `there is no '${options.entry}'`;
     throw refuse(`${said}; name it with --entry: ${guess.candidates.join(", ")}`);
   }
-  const { name, namespace, vpa } = options;
+  const { name, namespace, resize, vpa } = options;
   const slo =
     options.objectiveMilliseconds === undefined ? sloOf(found.slos, guess.entry.service) : undefined;
   const objectiveMilliseconds = options.objectiveMilliseconds ?? slo?.milliseconds;
@@ -102,6 +104,7 @@ export function initialise(found: Found, options: InitOptions): InitResult {
     milliseconds: objectiveMilliseconds ?? DEFAULT_MILLISECONDS,
     objectiveGiven: objectiveMilliseconds !== undefined,
     percentile,
+    resize,
     workloads,
   });
   const own = workloads.filter(({ versionOf }) => versionOf === undefined);

@@ -4,7 +4,7 @@ import type { ApiClient } from "../client/client.ts";
 import { apiVersionOf, RESOURCES } from "../client/resources.ts";
 import type { Resource } from "../client/resources.ts";
 import { listPages } from "../watch/list-pages.ts";
-import { scalableKinds } from "../workloads/discovery.ts";
+import { canResizePods, scalableKinds } from "../workloads/discovery.ts";
 import { nothingFound, take } from "./found.ts";
 import type { Found } from "./found.ts";
 
@@ -33,6 +33,8 @@ export interface ClusterReading {
   readonly found: Found;
   /** Kinds that are not installed. */
   readonly absent: readonly string[];
+  /** Sizes of running pods can be changed. */
+  readonly canResize: boolean;
   /** What could not be read, in words. */
   readonly notes: readonly string[];
 }
@@ -73,7 +75,11 @@ export async function readCluster(client: ApiClient, namespace: string): Promise
   if (forbidden.length > 0) {
     notes.push(`you may not list ${forbidden.join(", ")}: what they say of the workloads is not considered`);
   }
-  return { found, absent, notes };
+  const canResize = await canResizePods(client).catch((error: unknown) => {
+    notes.push(`whether running pods can be resized cannot be read: ${describeError(error).slice(0, 200)}`);
+    return false;
+  });
+  return { found, absent, canResize, notes };
 }
 
 /** Kinds whose pods users may reach although nothing else of them is read: without them an entry would be guessed among the rest. */

@@ -15,6 +15,8 @@ export interface ApplicationFacts {
   readonly percentile?: number | undefined;
   /** False when nobody said what the objective is. */
   readonly objectiveGiven: boolean;
+  /** Sizes of running pods move, too. */
+  readonly resize: boolean;
   readonly workloads: readonly SurveyedWorkload[];
 }
 
@@ -55,6 +57,7 @@ export function applicationYaml(facts: ApplicationFacts): string {
         milliseconds: facts.milliseconds,
       },
       mode: "recommend",
+      ...(facts.resize && { resize: "limits" }),
       services: facts.workloads.map((each) => serviceOf(each)),
     },
   };
@@ -69,6 +72,9 @@ export function applicationYaml(facts: ApplicationFacts): string {
       path: ["spec", "mode"],
       beside: "before this is act, KEDA gets the current replica count, and nothing scales",
     },
+    ...(facts.resize
+      ? [{ path: ["spec", "resize"], beside: "then sizes of running pods move, too; off keeps them" }]
+      : []),
     ...facts.workloads.flatMap((each, index): Remark[] => {
       const { nameSource, versionOf } = each;
       const { from } = replicaBounds(each);

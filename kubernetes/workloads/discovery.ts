@@ -36,15 +36,19 @@ const Discovered = z.object({
   ),
 });
 
+/** What a cluster serves of the core group, or of all others. */
+async function discover(
+  client: ApiClient,
+  resource: Resource,
+  signal?: AbortSignal,
+): Promise<z.infer<typeof Discovered>["items"]> {
+  return Discovered.parse(await client.call({ resource, verb: "get", accept: AGGREGATED, signal })).items;
+}
+
 /** The kinds of a cluster whose objects have replicas that `/scale` changes, of each group its preferred version first. */
 export async function scalableKinds(client: ApiClient, signal?: AbortSignal): Promise<Resource[]> {
-  const answer = await client.call({
-    resource: RESOURCES.apiGroups,
-    verb: "get",
-    accept: AGGREGATED,
-    signal,
-  });
-  return Discovered.parse(answer).items.flatMap(({ metadata, versions }) =>
+  const groups = await discover(client, RESOURCES.apiGroups, signal);
+  return groups.flatMap(({ metadata, versions }) =>
     versions.flatMap(({ resources, version }) =>
       resources.flatMap(({ resource, responseKind, scope, subresources }): Resource[] => {
         const kind = responseKind?.kind ?? "";
@@ -53,6 +57,20 @@ export async function scalableKinds(client: ApiClient, signal?: AbortSignal): Pr
         const group = metadata?.name ?? "";
         return [{ group, version, plural: resource, kind, namespaced: true, installable: true }];
       }),
+    ),
+  );
+}
+
+/** Whether requests and limits of a running pod can be changed (`pods/resize`, Kubernetes 1.33 or newer). */
+export async function canResizePods(client: ApiClient): Promise<boolean> {
+  const groups = await discover(client, RESOURCES.coreGroup);
+  return groups.some(({ versions }) =>
+    versions.some(({ resources }) =>
+      resources.some(
+        ({ resource, subresources }) =>
+          resource === RESOURCES.pods.plural &&
+          subresources.some(({ subresource }) => subresource === "resize"),
+      ),
     ),
   );
 }

@@ -174,6 +174,7 @@ const initOptions = (
   include,
   scalerAddress: "tradewind-scaler.tradewind.svc.cluster.local:9813",
   vpa: false,
+  resize: false,
   accept: true,
 });
 

@@ -53,6 +53,17 @@ describe.skipIf(helm === undefined)("the notes of an installation", () => {
     },
   );
 
+  it.each([
+    ["1.35.0", "act", "auto", "move in place where an application acts"],
+    ["1.35.0", "observe", "auto", 'are recommended, and moved in place once the mode is "act"'],
+    ["1.32.4", "act", "auto", "Kubernetes v1.32.4 cannot resize in place"],
+  ])("say what moves in Kubernetes %s where the mode is %s", async (version, mode, enabled, said) => {
+    const flags = set(`application.spec.mode=${mode}`, `scaler.inPlaceResize.enabled=${enabled}`);
+    expect(await notesOf("--values", valuesOf("minimal"), "--kube-version", version, ...flags)).toContain(
+      said,
+    );
+  });
+
   it.each<[string, string[]]>([
     ["Deployment", []],
     ["StatefulSet", ["scaler.persistence.enabled=true"]],

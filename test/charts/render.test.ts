@@ -142,6 +142,37 @@ describe.skipIf(helm === undefined)("the chart", () => {
     expect(ok).toBe(false);
   });
 
+  it.each([
+    ["1.35.0", "act", "auto", true],
+    ["1.33.0", "act", "auto", true],
+    // As managed clusters name it.
+    ["v1.33.5-gke.1201000", "act", "auto", true],
+    ["1.32.4", "act", "auto", false],
+    ["1.32.4", "act", "true", true],
+    ["1.35.0", "act", "false", false],
+    ["1.35.0", "recommend", "auto", false],
+    ["1.35.0", "observe", "auto", false],
+  ])("resizes in Kubernetes %s in mode %s with %s: %s", async (version, mode, enabled, resizes) => {
+    const flags = ["--set", `application.spec.mode=${mode},scaler.inPlaceResize.enabled=${enabled}`];
+    const objects = await render("minimal", "--kube-version", version, ...flags);
+    const scaler = find(objects, "Deployment", "tradewind-scaler");
+    const [{ args }] = at(scaler, "spec", "template", "spec", "containers") as [{ args: string[] }];
+    const data = JSON.stringify(find(objects, "ConfigMap", "tradewind-application"));
+    const mayResize = JSON.stringify(objects).includes("pods/resize");
+    expect([args.includes("--in-place-resize"), data.includes("resize: limits"), mayResize]).toEqual([
+      resizes,
+      resizes,
+      resizes,
+    ]);
+  });
+
+  it("leaves sizes alone where the application says so", async () => {
+    const flags = "application.spec.mode=act,application.spec.resize=off";
+    const objects = JSON.stringify(await render("minimal", "--set", flags));
+    expect(objects).not.toContain("--in-place-resize");
+    expect(objects).not.toContain("pods/resize");
+  });
+
   it("refuses an older one", async () => {
     const { ok, stderr } = await template("--kube-version", "1.26.9");
     expect(ok).toBe(false);

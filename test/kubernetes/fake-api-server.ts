@@ -128,8 +128,9 @@ export class FakeApiServer extends FakeObjects {
     try {
       const body = await readJson(request);
       const user = this.access.userOf(request.headers.authorization);
-      if (request.url === "/apis" && user !== undefined) {
-        send(response, 200, { kind: "APIGroupDiscoveryList", items: this.discovered() });
+      if ((request.url === "/apis" || request.url === "/api") && user !== undefined) {
+        const items = request.url === "/apis" ? this.discovered() : this.discoveredCore();
+        send(response, 200, { kind: "APIGroupDiscoveryList", items });
         return;
       }
       const call = this.parse(request, user ?? "", body);

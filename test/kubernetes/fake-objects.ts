@@ -58,6 +58,8 @@ export class FakeObjects {
   private history: HistoryEvent[] = [];
   private version = 1_000;
   private compactedAt = 1_000;
+  /** As Kubernetes 1.33 and later do in place. */
+  resizesPods = false;
 
   install(resource: Resource): void {
     const collection = collectionOf(resource);
@@ -74,6 +76,13 @@ export class FakeObjects {
       const resources = [{ resource: plural, responseKind: { kind }, scope, subresources }];
       return { metadata: { name: group }, versions: [{ version, resources }] };
     });
+  }
+
+  /** Aggregated discovery of the core group's pods. */
+  discoveredCore(): object[] {
+    const subresources = this.resizesPods ? [{ subresource: "resize" }] : [];
+    const pods = { resource: "pods", responseKind: { kind: "Pod" }, scope: "Namespaced", subresources };
+    return [{ metadata: {}, versions: [{ version: "v1", resources: [pods] }] }];
   }
 
   /** Its watches end; its objects are there again once it is installed again. */

@@ -115,9 +115,21 @@ imagePullSecrets:
 {{- if or .Values.predictor.peers.existingSecret (include "tradewind.keptPeersSecret" .) }}secret{{ else }}token{{ end }}
 {{- end }}
 
+{{/*
+"true" when the scaler changes sizes of running pods. `auto`: where the cluster can (1.33 or newer) and somebody may ask for it, which are
+an application that acts, and Applications of the cluster, each of which says `resize` for itself.
+*/}}
+{{- define "tradewind.resizes" -}}
+{{- $wanted := toString .Values.scaler.inPlaceResize.enabled }}
+{{- $spec := .Values.application.spec | default dict }}
+{{- $asked := or (eq .Values.application.from "Namespaces") (and (eq (toString $spec.mode) "act") (ne (toString $spec.resize) "off")) }}
+{{- $can := semverCompare ">=1.33.0-0" .Capabilities.KubeVersion.Version }}
+{{- if or (eq $wanted "true") (and (eq $wanted "auto") $asked $can) }}true{{ end }}
+{{- end }}
+
 {{/* "true" when the exporter itself talks to the Kubernetes API: it writes status, events, VPAs or sizes of pods. */}}
 {{- define "tradewind.exporterUsesApi" -}}
-{{- if or .Values.scaler.events.enabled .Values.scaler.vpa.enabled .Values.scaler.inPlaceResize.enabled (and (include "tradewind.hasPredictor" .) (include "tradewind.readsResources" .)) }}true{{ end }}
+{{- if or .Values.scaler.events.enabled .Values.scaler.vpa.enabled (include "tradewind.resizes" .) (and (include "tradewind.hasPredictor" .) (include "tradewind.readsResources" .)) }}true{{ end }}
 {{- end }}
 
 {{/* What the exporters' leader holds: of this release, since releases may share a namespace. */}}

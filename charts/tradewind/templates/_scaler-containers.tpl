@@ -51,7 +51,7 @@
     {{- if .Values.scaler.vpa.enabled }}
     - --vpa
     {{- end }}
-    {{- if .Values.scaler.inPlaceResize.enabled }}
+    {{- if include "tradewind.resizes" . }}
     - --in-place-resize
     {{- end }}
     {{- if include "tradewind.exporterUsesApi" . }}

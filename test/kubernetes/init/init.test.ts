@@ -233,6 +233,29 @@ describe("tradewind init", () => {
     expect(result.files[0]!.yaml).toContain("maxReplicas: 60 # as in ScaledObject 'web'");
   });
 
+  it.each([
+    ["resizes them in the act", true, "resize: limits # then sizes of running pods move, too; off keeps them"],
+    ["leaves them", false, undefined],
+  ])("where it can resize running pods %s: %s", async (_what, resize, line) => {
+    const { files } = await ofCluster(shop, { resize });
+    const yaml = files[0]!.yaml;
+    if (line === undefined) expect(yaml).not.toContain("resize");
+    else expect(yaml).toContain(line);
+  });
+
+  it("asks the cluster whether running pods can be resized", async () => {
+    const reading = async (resizesPods: boolean) => {
+      const fake = await FakeApiServer.start();
+      shop(fake);
+      fake.resizesPods = resizesPods;
+      const client = new ApiClient(fake.connection());
+      onTestFinished(async () => client.close());
+      return (await readCluster(client, "shop")).canResize;
+    };
+    expect(await reading(true)).toBe(true);
+    expect(await reading(false)).toBe(false);
+  });
+
   it("says of a ScaledObject that asks Tradewind only that others beside it are a risk", async () => {
     const notesFor = async (...others: object[]) => {
       const { notes } = await ofCluster((fake) => {

@@ -17,6 +17,7 @@ export const OPTIONS: InitOptions = {
   include: [],
   scalerAddress: "tradewind-scaler.tradewind.svc.cluster.local:9813",
   vpa: true,
+  resize: false,
   accept: false,
 };
 
