@@ -61,12 +61,16 @@ export const chartValues = (
   contender: Contender,
 ): object => ({
   global: { image: { registry: "localhost" } },
-  application: { spec: { ...spec, mode: contender === "hpa-60" ? "observe" : "act" }, sources },
-  scaler: {
-    minReadySeconds: 5,
-    resources: { requests: { cpu: "20m" } },
-    inPlaceResize: { enabled: contender === "tradewind-sizes" },
+  application: {
+    // `init` counts on sizes where the cluster can move them.
+    spec: {
+      ...spec,
+      mode: contender === "hpa-60" ? "observe" : "act",
+      resize: contender === "tradewind-sizes" ? "limits" : "off",
+    },
+    sources,
   },
+  scaler: { minReadySeconds: 5, resources: { requests: { cpu: "20m" } } },
   predictor: { resources: { requests: { cpu: "50m" } } },
 });
 
