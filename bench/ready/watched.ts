@@ -122,11 +122,18 @@ const switched = (
     },
   };
 
-const headOf = ({ objective, policy, policyReasons, unmapped = [] }: Plan): ReadyFacts["head"] => ({
+const headOf = ({
+  measuredLatencySeconds,
+  objective,
+  policy,
+  policyReasons,
+  unmapped = [],
+}: Plan): ReadyFacts["head"] => ({
   mode: "observe",
   objective,
   policy,
   policyReasons,
+  ...(measuredLatencySeconds !== undefined && { measuredLatencySeconds }),
   ...(unmapped.length > 0 && { unmapped: unmapped.map(String) }),
 });
 
@@ -148,10 +155,10 @@ function servicesOf(
 ): ServedRecommendation[] {
   const readyOf = new Map(set?.windows.map(({ replicasReady, service }) => [service, replicasReady]));
   const specOf = serviceSpecs(application);
-  return (plan?.wishes ?? []).map(({ allocation, service }) => {
+  return (plan?.wishes ?? []).map(({ allocation: { replicas }, latencyAfterSeconds, service }) => {
     const replicasReady = readyOf.get(service);
     const { maxReplicas } = specOf(service);
-    return { service, replicas: allocation.replicas, maxReplicas, replicasReady } as ServedRecommendation;
+    return { service, replicas, maxReplicas, replicasReady, latencyAfterSeconds } as ServedRecommendation;
   });
 }
 

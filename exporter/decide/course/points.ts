@@ -23,8 +23,8 @@ export function sparkOf(points: readonly KeptPoint[], nowMs: number): (number | 
   return spark;
 }
 
-/** Windows that say how it stands now: one alone may be chance. */
-const LATELY_POINTS = 3;
+/** Windows that say how it stands now, three minutes of them: the first calm ones of a surge that goes on are chance. */
+const LATELY_POINTS = 12;
 
 /** Share of the requests over the objective in the newest windows; undefined without requests. */
 export function overLately(points: readonly KeptPoint[]): number | undefined {

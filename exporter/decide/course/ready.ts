@@ -20,7 +20,7 @@ export interface ReadyFacts {
   readonly nowMs: number;
   readonly head: Pick<
     ServedApplication,
-    "mode" | "objective" | "policy" | "policyReasons" | "problem" | "unmapped"
+    "measuredLatencySeconds" | "mode" | "objective" | "policy" | "policyReasons" | "problem" | "unmapped"
   >;
   readonly services: readonly ServedRecommendation[];
   /** Requests over the objective of the last 24 h; undefined where there were none. */
@@ -76,14 +76,16 @@ export function readiness(facts: ReadyFacts): Readiness {
 
 type Check = (facts: ReadyFacts) => ReadyCheck;
 
+const inHours = (seconds: number): string =>
+  seconds < 3_600 ? `${Math.floor(seconds / 60)} min` : `${(seconds / 3_600).toFixed(1)} h`;
+
 const seenLongEnough: Check = ({ budget, neededSeconds }) => {
   const seenSeconds = Math.round(budget?.budgetSeconds ?? 0);
   const isMet = seenSeconds >= neededSeconds;
-  const hours = (seconds: number): string => `${(seconds / 3_600).toFixed(1)} h`;
   return {
     code: "seen",
     isMet,
-    text: `requests were seen for ${hours(seenSeconds)} of the last 24 h${isMet ? "" : `; ${hours(neededSeconds)} are needed, so that a peak is among them`}`,
+    text: `requests were seen for ${inHours(seenSeconds)} of the last 24 h${isMet ? "" : `; ${inHours(neededSeconds)} are needed, so that a peak is among them`}`,
     facts: { seenSeconds, neededSeconds },
   };
 };
@@ -91,12 +93,18 @@ const seenLongEnough: Check = ({ budget, neededSeconds }) => {
 /** Models that decided lately decide again once what they lack is back. ms */
 const LATELY_MS = 3_600_000;
 
-const plan: Check = ({ events, head: { policy, problem }, nowMs }) => {
-  const isMet = problem === undefined && policy !== undefined && MODEL_POLICIES.has(policy);
-  const wasMet = events.some(
+const isByModels = ({ head: { policy, problem } }: ReadyFacts): boolean =>
+  problem === undefined && policy !== undefined && MODEL_POLICIES.has(policy);
+
+const wasByModels = ({ events, nowMs }: ReadyFacts): boolean =>
+  events.some(
     (event) =>
       event.kind === "decision" && MODEL_POLICIES.has(event.policy) && event.atMs > nowMs - LATELY_MS,
   );
+
+const plan: Check = (facts) => {
+  const { policy, problem } = facts.head;
+  const [isMet, wasMet] = [isByModels(facts), wasByModels(facts)];
   const text =
     problem !== undefined
       ? `no new plan comes: ${problem}`
@@ -123,7 +131,8 @@ const telemetry: Check = ({ head: { unmapped = [] }, isComplete, missing, servic
   };
 };
 
-const model: Check = ({ accuracy, head: { policy = "" }, services }) => {
+const model: Check = (facts) => {
+  const { accuracy, services } = facts;
   const compared = (accuracy?.services ?? []).filter(({ windows }) => windows >= LEAST_WINDOWS);
   const badlyKnown = compared.filter(
     ({ error, isHeldNear, modelError, ruleError }) =>
@@ -151,7 +160,7 @@ const model: Check = ({ accuracy, head: { policy = "" }, services }) => {
     code: "model",
     isMet,
     // The planner itself holds such services near, and decides by models that it calibrated.
-    ...(!isMet && accuracy !== undefined && MODEL_POLICIES.has(policy) && { isNote: true }),
+    ...(!isMet && accuracy !== undefined && (isByModels(facts) || wasByModels(facts)) && { isNote: true }),
     text: `${text}${routes.text}`.slice(0, 1_000),
     facts: {
       services: services.length,
@@ -227,42 +236,58 @@ const isBack = (decision: Sizes, later: Sizes): boolean =>
     return to > from ? then <= from : then >= from;
   });
 
+/**
+ * What a plan expects counts how far load and models may be off, which adds more than it takes near the knee: of twice the allowed share
+ * half comes. Chosen by simulated runs.
+ */
+const MOST_EXPECTED = 2;
+
 /** A budget that the autoscaler before overspent speaks against act where it is being overspent, and act would not end that. */
 const objective: Check = (facts) => {
-  const { budget, head, latelyOverRatio = 0, services } = facts;
+  const { budget, head, latelyOverRatio = 0 } = facts;
   const { budgetLeftRatio } = budget ?? {};
   const allowedRatio = 1 - (head.objective?.percentile ?? 1);
-  const grows = services.filter(({ replicas, replicasReady = replicas }) => replicas > replicasReady).length;
-  const growthRatio = expectedOfGrowth(facts);
-  const { expectedOverRatio, isExplained } = expectedNow(head);
   const isMissed = latelyOverRatio > allowedRatio;
-  const isEnded =
-    (grows > 0 || growthRatio <= 1) && (isExplained || (expectedOverRatio ?? Infinity) <= allowedRatio);
+  const { isEnded, numbers, text: prospect } = prospectOf(facts, allowedRatio);
   const isMet = budgetLeftRatio === undefined || budgetLeftRatio >= 0 || !isMissed || isEnded;
-  const now = `${percent(latelyOverRatio)} of the requests are over the objective now`;
+  const now = `${percent(latelyOverRatio)} of the requests of the newest windows are over the objective`;
   const text =
     budgetLeftRatio === undefined
       ? "no request was held to the objective"
       : budgetLeftRatio >= 0
         ? `${percent(budgetLeftRatio)} of the error budget is left`
-        : `the error budget is overspent by ${percent(-budgetLeftRatio)}; ${now}${prospectOf(isMissed, isEnded, isExplained)}`;
-  const numbers = {
-    ...(budgetLeftRatio !== undefined && { budgetLeftRatio }),
-    latelyOverRatio,
-    ...(expectedOverRatio !== undefined && { expectedOverRatio }),
-    ...(growthRatio < Infinity && { growthRatio }),
-    grows,
-  };
-  return { code: "objective", isMet, text, facts: numbers };
+        : `the error budget is overspent by ${percent(-budgetLeftRatio)}; ${now}${isMissed ? prospect : ""}`;
+  const left = budgetLeftRatio === undefined ? {} : { budgetLeftRatio };
+  return { code: "objective", isMet, text, facts: { ...left, latelyOverRatio, ...numbers } };
 };
 
-/** What becomes of a miss of now; nothing where there is none. */
-function prospectOf(isMissed: boolean, isEnded: boolean, isExplained: boolean): string {
-  if (!isMissed) return "";
-  if (isEnded) return ", which more replicas are expected to end";
-  return isExplained
-    ? ", and no size that is recommended ends it: see tradewind explain"
-    : ", which the models do not explain: see tradewind explain";
+/** What would become of a miss. */
+interface Prospect {
+  readonly isEnded: boolean;
+  readonly text: string;
+  readonly numbers: Readonly<Record<string, number>>;
+}
+
+/** By the models where they say something, else by whether more replicas are recommended. */
+function prospectOf(facts: ReadyFacts, allowedRatio: number): Prospect {
+  const { head, services } = facts;
+  const { expectedOverRatio, isExplained } = expectedNow(head);
+  const grows = services.filter(({ replicas, replicasReady = replicas }) => replicas > replicasReady).length;
+  if (expectedOverRatio === undefined || (grows > 0 && isWorseByGrowth(facts))) {
+    const isEnded = grows > 0;
+    const text = isEnded
+      ? ", which more replicas are expected to end"
+      : ", and no size that is recommended ends it: see tradewind explain";
+    return { isEnded, text, numbers: { grows } };
+  }
+  const isEnded = expectedOverRatio <= (isExplained ? MOST_EXPECTED : 1) * allowedRatio;
+  const then = `${percent(expectedOverRatio)} at the recommended sizes`;
+  const text = isEnded
+    ? `, and the models expect ${then}`
+    : isExplained
+      ? `, and the models expect ${then}, of ${percent(allowedRatio)} allowed: see tradewind explain`
+      : ", which the models do not explain: see tradewind explain";
+  return { isEnded, text, numbers: { expectedOverRatio, grows } };
 }
 
 /** What the newest plan expects at the sizes that it recommends, and whether the models explain what was measured. */
@@ -278,22 +303,9 @@ function expectedNow({ policyReasons = [] }: ReadyFacts["head"]): {
   };
 }
 
-/** Growth that was proposed earlier than this would have ended what is a miss now. Chosen. ms */
-const GROWTH_MS = 30 * 60_000;
-
-/** What the newest growth that was proposed is expected to make of the latency, over its objective: act would have carried it out. */
-function expectedOfGrowth({ events, nowMs }: Pick<ReadyFacts, "events" | "nowMs">): number {
-  let newest = { atMs: nowMs - GROWTH_MS, ratio: Infinity };
-  for (const event of events) {
-    if (event.kind !== "decision" || event.after.replicas <= (event.before.replicas ?? Infinity)) continue;
-    const { expectedSeconds, objectiveSeconds } = event.reason?.facts ?? {};
-    if (typeof expectedSeconds !== "number" || typeof objectiveSeconds !== "number") continue;
-    const ratio = expectedSeconds / objectiveSeconds;
-    const { atMs } = event;
-    if (atMs > newest.atMs) newest = { atMs, ratio };
-    else if (atMs === newest.atMs) newest = { atMs, ratio: Math.max(ratio, newest.ratio) };
-  }
-  return newest.ratio;
+/** Models that expect more latency with more replicas than is measured now are past what they know: a service is overloaded. */
+function isWorseByGrowth({ head: { measuredLatencySeconds = Infinity }, services }: ReadyFacts): boolean {
+  return services.some(({ latencyAfterSeconds = 0 }) => latencyAfterSeconds > measuredLatencySeconds);
 }
 
 const maximum: Check = ({ bounded, services }) => {

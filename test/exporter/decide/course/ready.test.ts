@@ -187,35 +187,74 @@ describe("an application that only looks on", () => {
     expect(open!.text).toMatch(words);
   });
 
+  it("notes badly known self times too where models decided within the hour", () => {
+    const idle = {
+      ...SAFE,
+      head: { ...SAFE.head, policy: "reactive" },
+      events: [changed(30, 2, 3)],
+      accuracy: known({ error: 0.45 }),
+    };
+    const open = readiness(idle).checks.filter(({ isMet }) => !isMet);
+    expect(open).toMatchObject([
+      { code: "plan", isNote: true },
+      { code: "model", isNote: true },
+    ]);
+    expect(readiness(idle).isSafe).toBe(true);
+  });
+
   describe("whose error budget is overspent by the autoscaler before", () => {
     const missed = { ...SAFE, budget: OVERSPENT, latelyOverRatio: 0.3 };
-    const grown = (minutesAgo: number, expectedSeconds: number): AuditEvent => ({
-      ...(changed(minutesAgo, 2, 3) as Extract<AuditEvent, { kind: "decision" }>),
-      reason: { code: "slo-violated", text: "", facts: { expectedSeconds, objectiveSeconds: 0.2 } },
-    });
     const far = { code: "models-far-off", overRatio: 0.3, expectedRatio: 0, route: "GET /" } as const;
-    const expecting = (overRatio: number) =>
-      ({ code: "expected-misses", overRatio, loadRatio: 1, loadErrorRatio: 0, forecast: "last" }) as const;
-    const growing = { services: [{ ...SEARCH, replicas: 4 }] };
+    const expecting = (overRatio: number, ...others: (typeof far)[]) => ({
+      head: {
+        ...SAFE.head,
+        measuredLatencySeconds: 0.3,
+        policyReasons: [
+          ...others,
+          { code: "expected-misses", overRatio, loadRatio: 1, loadErrorRatio: 0, forecast: "last" } as const,
+        ],
+      },
+    });
+    const growing = (latencyAfterSeconds?: number) => ({
+      services: [
+        { ...SEARCH, replicas: 4, ...(latencyAfterSeconds !== undefined && { latencyAfterSeconds }) },
+      ],
+    });
 
-    it.each<[string, ReadyFacts, boolean]>([
-      ["it is held now", { ...missed, latelyOverRatio: 0.04 }, true],
-      ["more replicas are recommended", { ...missed, ...growing }, true],
-      ["growth was proposed that is expected to end it", { ...missed, events: [grown(5, 0.15)] }, true],
-      ["newer growth is not", { ...missed, events: [grown(5, 0.15), grown(3, 0.25)] }, false],
-      ["growth was proposed an hour ago", { ...missed, events: [grown(60, 0.15)] }, false],
+    it.each<[string, ReadyFacts, boolean, Record<string, number>]>([
+      ["it is held now", { ...missed, latelyOverRatio: 0.04, ...expecting(0.2) }, true, {}],
       [
-        "the models do not explain it",
-        { ...missed, ...growing, head: { ...SAFE.head, policyReasons: [far, expecting(0.1)] } },
-        false,
-      ],
-      [
-        "the models do not explain it, and expect it to be held",
-        { ...missed, ...growing, head: { ...SAFE.head, policyReasons: [far, expecting(0.01)] } },
+        "the models expect no more than twice the allowed share",
+        { ...missed, ...expecting(0.09) },
         true,
+        { expectedOverRatio: 0.09, grows: 0 },
       ],
-    ])("where %s", (_, facts, isSafe) => {
-      expect(readiness(facts).isSafe).toBe(isSafe);
+      ["they expect more", { ...missed, ...expecting(0.11), ...growing(0.25) }, false, { grows: 1 }],
+      ["they do not explain it", { ...missed, ...expecting(0.09, far), ...growing(0.15) }, false, {}],
+      ["they do not explain it, and expect it to be held", { ...missed, ...expecting(0.04, far) }, true, {}],
+      [
+        "they expect more replicas to make it worse, as past a service's limits",
+        { ...missed, ...expecting(0.9), ...growing(5) },
+        true,
+        { grows: 1 },
+      ],
+      [
+        "they expect what runs to be worse",
+        { ...missed, ...expecting(0.9), services: [{ ...SEARCH, latencyAfterSeconds: 5 }] },
+        false,
+        { grows: 0 },
+      ],
+      [
+        "they expect nothing, and more replicas are recommended",
+        { ...missed, ...growing() },
+        true,
+        { grows: 1 },
+      ],
+      ["they expect nothing, and nothing grows", missed, false, { grows: 0 }],
+    ])("where %s", (_, facts, isSafe, numbers) => {
+      const said = readiness(facts);
+      expect(said.isSafe).toBe(isSafe);
+      expect(said.checks.find(({ code }) => code === "objective")!.facts).toMatchObject(numbers);
     });
   });
 
