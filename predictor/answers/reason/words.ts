@@ -2,6 +2,7 @@ import type { CheckedCounterfactual, Explanation, NamedCause } from "@tradewind/
 import type { Precedent } from "@tradewind/core/contract/incident.ts";
 import type { Pattern } from "@tradewind/core/contract/pattern.ts";
 import { formatMemory, percentileName, utcSeconds } from "@tradewind/core/values/amounts.ts";
+import { FAR_RATIO } from "./signal-history.ts";
 import { SIGNAL_NAMES, signalSpec } from "./signals.ts";
 
 type Type = NamedCause["type"];
@@ -143,7 +144,8 @@ export function summary(about: ExplainedFacts, lastMiss?: LastMiss): string {
 }
 
 /** What a miss is put down to, without the figures of its window. */
-export function causeText({ causes, counterfactuals, patterns = [] }: ExplainedFacts): string {
+export function causeText(about: ExplainedFacts): string {
+  const { causes, counterfactuals, measuredLatencySeconds, patterns = [] } = about;
   const [first] = causes;
   const seen = failureOf(patterns);
   if (first === undefined) return `no service stands out, so no cause is named.${seen}`;
@@ -153,12 +155,20 @@ export function causeText({ causes, counterfactuals, patterns = [] }: ExplainedF
   const best = remedy(
     counterfactuals.filter(({ service }) => causes.some((each) => each.service === service)),
   );
-  const end =
-    best === undefined
-      ? "No change of its size is known to help"
-      : `By the models ${change(best)} takes it from ${millis(best.tailBeforeSeconds)} to ${millis(best.tailAfterSeconds)}` +
-        (best.ends ? "" : "; no single change ends it");
-  return `Cause: ${cause}.${seen} ${end}.`;
+  return `Cause: ${cause}.${seen} ${endText(best, measuredLatencySeconds)}`;
+}
+
+/** What would end a miss, or helps most, and how far what the models say of that can be relied on. */
+function endText(best: CheckedCounterfactual | undefined, measuredSeconds: number | undefined): string {
+  if (best === undefined) return "No change of its size is known to help.";
+  const { ends, tailAfterSeconds: after, tailBeforeSeconds: before } = best;
+  const what = `${change(best)}, ${millis(before)} → ${millis(after)} by the models.`;
+  const said = ends ? `What ends it: ${what}` : `No single change ends it; most helps ${what}`;
+  const ratio = measuredSeconds === undefined ? 1 : before / measuredSeconds;
+  const timesOff = Math.max(ratio, 1 / ratio);
+  return timesOff < FAR_RATIO
+    ? said
+    : `${said} Careful: ${Number(timesOff.toPrecision(2))} times off what is measured.`;
 }
 
 const signsOf = ({ evidence }: NamedCause): string =>

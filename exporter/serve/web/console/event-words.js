@@ -1,4 +1,5 @@
 import { h } from "preact";
+import { ownPart } from "./format.js";
 import { Chip, Diff } from "./parts.js";
 
 /** @import { AuditEvent } from "@tradewind/core/contract/audit.ts" */
@@ -29,8 +30,8 @@ export const Sign = ({ event }) => {
   return h(Chip, { kind }, word);
 };
 
-/** What happened, in one line. @param {{ event: Happening }} props */
-export function EventLine({ event }) {
+/** What happened, in one line. @param {{ event: Happening, isBrief?: boolean }} props `isBrief`: without how the application stood then */
+export function EventLine({ event, isBrief = false }) {
   const place = event.namespace === "" ? "" : h("span", { class: "soft" }, `${event.namespace}/`);
   if (event.kind === "incident") return h("span", null, place, " ", event.summary);
   if (event.kind === "deploy")
@@ -53,7 +54,7 @@ export function EventLine({ event }) {
       " ",
       event.reason === undefined
         ? h(Codes, { codes: event.codes })
-        : h("span", { class: "soft small" }, event.reason.text),
+        : h("span", { class: "soft small" }, isBrief ? ownPart(event.reason.text) : event.reason.text),
     );
   return h("span", null, place, h("strong", null, event.service), `: ${event.text}`);
 }

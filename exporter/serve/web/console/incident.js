@@ -19,7 +19,7 @@ const TYPES = {
   I: "interference",
   L: "load",
   V: "a new version",
-  X: "outside of what is measured",
+  X: "time not explained by CPU, memory or network",
 };
 
 /** Why the objective is missed, and what would end it. @param {ViewProps} props */
@@ -211,11 +211,19 @@ const Evidence = ({ cause, pastWindows }) =>
             h("td", null, words),
             h("td", { class: "number" }, +value.toPrecision(3)),
             h("td", { class: "number" }, baseline === undefined ? "–" : +baseline.toPrecision(3)),
-            h("td", null, h(Chip, { kind: bin === "high" ? "bad" : "" }, bin)),
+            h(
+              "td",
+              null,
+              h(Bin, { bin, isUsual: baseline !== undefined && bin === "high" && value <= baseline }),
+            ),
           ),
         ),
       }),
   );
+
+/** High by itself is no news where it is usual. @param {{ bin: string, isUsual: boolean }} props */
+const Bin = ({ bin, isUsual }) =>
+  h(Chip, { kind: bin === "high" && !isUsual ? "bad" : "" }, isUsual ? `${bin}, as usual` : bin);
 
 /** @param {CheckedCounterfactual} each */
 const wordsOf = ({ from, resource, service, to }) =>

@@ -27,8 +27,11 @@ const FORM_ID = "override";
 /** Shows the form, with the hand on its first field. */
 export function toOverrideForm() {
   const form = document.getElementById(FORM_ID);
-  form?.scrollIntoView({ block: "center" });
-  form?.querySelector("input")?.focus();
+  if (form === null) return;
+  form.scrollIntoView({ block: "center" });
+  // Where nothing can be entered the sentence that says so is read out.
+  form.tabIndex = -1;
+  (form.querySelector("input") ?? form).focus();
 }
 
 /** Kept while the page is open, so that it is typed once. */

@@ -35,7 +35,7 @@ export function Overview({ known, standing }) {
   const missing = /** @type {{ missing: string[] } | undefined} */ (ready.answer)?.missing ?? [];
   return [
     h("h1", { key: "title", class: "unseen" }, "Overview"),
-    h(Banner, { key: "banner", standing, last: own.find(({ kind }) => kind !== "outcome") }),
+    h(Banner, { key: "banner", standing, row, point, last: own.find(({ kind }) => kind !== "outcome") }),
     h(OverrideBanner, { key: "overrides", known, standing }),
     h(Tiles, { key: "tiles", standing, point, row, services }),
     h(CourseCard, { key: "course", standing, version }),
@@ -128,10 +128,8 @@ function Ready({ standing }) {
   );
 }
 
-/** What the HPA before would have come to in the last week, by the models on the same load. @param {{ standing: Standing | undefined }} props */
-function AgainstHpa({ standing }) {
-  const asked = useAsk(of("v1/shadow", standing), standing?.lastPlanAtMs);
-  const { currency = "", week: shadow } = /** @type {ShadowWeek | undefined} */ (asked.answer) ?? {};
+/** What the HPA before would have come to in the last week, by the models on the same load. @param {Partial<ShadowWeek>} props */
+function AgainstHpa({ currency = "", week: shadow }) {
   if (shadow === undefined || shadow.requests === 0 || shadow.hpaCost.middle === 0) return undefined;
   const { cost, hpaCost, hpaRequestsOver, requests, requestsOver } = shadow;
   const time = duration(shadow.seconds);
@@ -181,8 +179,11 @@ function Problems({ missing, standing }) {
 /** @param {string} text */
 const asSentence = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** In five seconds: what is wrong, and what was done. @param {{ standing: Standing | undefined, last: AuditEvent | undefined }} props */
-function Banner({ standing, last }) {
+/**
+ * In five seconds: what is wrong and why, what would end it, what was done, how long nothing has to be done, and how to stop it.
+ * @param {{ standing: Standing | undefined, row: FleetRow | undefined, point: KeptPoint | undefined, last: AuditEvent | undefined }} props
+ */
+function Banner({ last, point, row, standing }) {
   const { kind, word } = verdictOf(standing);
   const { cause, measuredLatencySeconds, objective } = standing ?? {};
   const figures =
@@ -207,6 +208,16 @@ function Banner({ standing, last }) {
         " ",
         h("a", { href: linkTo("incident") }, "Why, and what would help"),
       ),
+    kind === "bad" &&
+      h(
+        "p",
+        null,
+        h("strong", null, "Time left: "),
+        timeLeft(row, point, standing),
+        " ",
+        h("strong", null, "Stop it: "),
+        h("button", { class: "plain", onClick: toOverrideForm }, "pause, hold or undo"),
+      ),
     standing?.problem !== undefined &&
       objective !== undefined &&
       h("p", null, `The last decisions are served on: ${standing.problem}`),
@@ -214,8 +225,10 @@ function Banner({ standing, last }) {
       h(
         "p",
         { class: "small" },
-        h("span", { class: "soft" }, `Last done, ${clock(last.atMs)}: `),
-        h(EventLine, { event: last }),
+        h("strong", null, `Last done, ${clock(last.atMs)}: `),
+        h(Sign, { event: last }),
+        " ",
+        h(EventLine, { event: last, isBrief: true }),
       ),
   );
 }
@@ -238,38 +251,54 @@ const duration = (seconds) =>
       ? `${Math.round(seconds / 3_600)} h`
       : `${Math.round(seconds / 86_400)} days`;
 
+/** @param {FleetRow | undefined} row @param {KeptPoint | undefined} point @param {Standing | undefined} standing */
+const budgetLasts = (row, point, standing) =>
+  lastsText({
+    leftRatio: row?.budgetLeftRatio ?? 1,
+    budgetSeconds: row?.budgetSeconds ?? 0,
+    overRatio: point?.overRatio,
+    allowedRatio: 1 - (standing?.objective?.percentile ?? 1),
+  });
+
+/** Until when nothing has to be done. @param {FleetRow | undefined} row @param {KeptPoint | undefined} point @param {Standing | undefined} standing */
+function timeLeft(row, point, standing) {
+  const { budgetLeftRatio: left, budgetSeconds = 0 } = row ?? {};
+  if (left === undefined) return "not known before requests were counted.";
+  if (left <= 0) return `none, the error budget of the last ${duration(budgetSeconds)} is spent.`;
+  return `the error budget is ${budgetLasts(row, point, standing)}.`;
+}
+
 /** @param {{ row: FleetRow | undefined, point: KeptPoint | undefined, standing: Standing | undefined }} props */
 function BudgetTile({ point, row, standing }) {
   const { budgetLeftRatio: left, budgetSeconds = 0 } = row ?? {};
   if (left === undefined)
     return h(Tile, { label: "Error budget left", note: "no request was counted yet" }, "–");
   const isOver = left < 0;
-  const lasts = lastsText({
-    leftRatio: left,
-    budgetSeconds,
-    overRatio: point?.overRatio,
-    allowedRatio: 1 - (standing?.objective?.percentile ?? 1),
-  });
   return h(
     Tile,
     {
       label: "Error budget left",
       kind: isOver ? "bad" : "",
-      note: `of the last ${duration(budgetSeconds)}; ${lasts}`,
+      note: `of the last ${duration(budgetSeconds)}; ${budgetLasts(row, point, standing)}`,
     },
     isOver ? `−${percent(-left)}` : percent(left),
   );
 }
 
-/** @param {{ point: KeptPoint | undefined, isMoved: boolean }} props */
-function CostTile({ isMoved, point }) {
+/** By less than this a cost is no other. */
+const SAME_COST = 0.005;
+
+/** @param {{ point: KeptPoint | undefined, isMoved: boolean, currency: string | undefined }} props */
+function CostTile({ currency, isMoved, point }) {
   const { costPerHour: cost, recommendedCostPerHour: then } = point ?? {};
   const isKnown = cost !== undefined && then !== undefined && cost !== 0;
   const change = isKnown ? (then - cost) / cost : 0;
+  const size = `${percent(Math.abs(change))} ${change < 0 ? "less" : "more"}`;
   const note = isKnown
-    ? `${money(then)} as recommended, ${percent(Math.abs(change))} ${change <= 0 ? "less" : "more"}${isMoved ? "" : "; nothing is moved"}`
+    ? `${Math.abs(change) < SAME_COST ? "as recommended" : `${money(then)} as recommended, ${size}`}${isMoved ? "" : "; nothing is moved"}`
     : "no size is known";
-  return h(Tile, { label: "Cost per hour, running", note }, money(cost));
+  const unit = currency ?? "no currency is set";
+  return h(Tile, { label: `Cost per hour, running (${unit})`, note }, money(cost));
 }
 
 /** @param {{ services: readonly ServedRecommendation[] }} props */
@@ -293,6 +322,8 @@ function ReplicasTile({ services }) {
 function Tiles({ point, row, services, standing }) {
   const overridden = services.filter(({ override }) => override !== undefined).length;
   const { mode = "observe", regret } = standing ?? {};
+  const asked = useAsk(of("v1/shadow", standing), standing?.lastPlanAtMs);
+  const shadow = /** @type {ShadowWeek | undefined} */ (asked.answer);
   return h(
     "dl",
     { class: "tiles" },
@@ -305,7 +336,7 @@ function Tiles({ point, row, services, standing }) {
       },
       rate(point?.requestsPerSecond),
     ),
-    h(CostTile, { point, isMoved: mode === "act" }),
+    h(CostTile, { point, isMoved: mode === "act", currency: shadow?.currency }),
     h(ReplicasTile, { services }),
     h(
       Tile,
@@ -315,7 +346,7 @@ function Tiles({ point, row, services, standing }) {
       },
       overridden === 0 ? "none" : `${count(overridden)} of ${count(services.length)}`,
     ),
-    h(AgainstHpa, { standing }),
+    h(AgainstHpa, shadow ?? {}),
     regret !== undefined &&
       h(
         Tile,

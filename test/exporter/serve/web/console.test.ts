@@ -1,6 +1,8 @@
 import type { Measured } from "@tradewind/core/contract/measured.ts";
+import { PeriodReport } from "@tradewind/core/contract/period-report.ts";
 import type { PatternList } from "@tradewind/core/contract/pattern.ts";
 import type { RecommendationList } from "@tradewind/core/contract/recommendation.ts";
+import { ShadowWeek } from "@tradewind/core/contract/shadow.ts";
 import type { WhatIfAnswer } from "@tradewind/core/contract/what-if.ts";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -162,9 +164,74 @@ describe.skipIf(whyNoBrowser !== undefined)("the console in a browser", () => {
     await page.goto(`${scene.url}/#/overview`);
     scene.milliseconds = 160;
     await page.locator(".banner .verdict", { hasText: "Objective missed" }).waitFor({ timeout: 15_000 });
+    const banner = page.locator(".banner");
+    await banner.getByText("Last done").waitFor();
+    expect(await banner.innerText()).toMatch(/Time left: (the error budget is|none, the error budget of) /);
+    await banner.getByRole("button", { name: "pause, hold or undo" }).click();
+    expect(await page.locator(":focus").innerText()).toContain("Stop it, or hold it");
     await page.getByText("Why, and what would help").click();
     await page.getByText("What would help, by the models").waitFor({ timeout: 15_000 });
     expect(await violations(page)).toEqual([]);
+    await page.context().close();
+  }, 40_000);
+
+  it("shows against the HPA the figures of the scaler's API, of the report and of Prometheus", async () => {
+    const { money, percent } = (await import(
+      new URL("../../../../exporter/serve/web/console/format.js", import.meta.url).href
+    )) as Record<"money" | "percent", (value: number, digits?: number) => string>;
+    const page = await opened(1_400, "light");
+    await page.goto(`${scene.url}/#/overview`);
+    scene.isIdle = true;
+    const tile = (label: string): Promise<string> =>
+      page.locator(".tile", { hasText: label }).innerText({ timeout: 15_000 });
+    await waitUntil(async () => {
+      const { week } = ShadowWeek.parse(await scene.json("/v1/shadow"));
+      if (week === undefined) return false;
+      const toMs = Date.now() + 3_600_000;
+      const asked = `${scene.predictorUrl}/v1/report?from=${toMs - 86_400_000}&to=${toMs}`;
+      const report = PeriodReport.parse(await (await fetch(asked)).json());
+      const metrics = await (await fetch(`${scene.predictorUrl}/metrics`)).text();
+      const told = (name: string, policy: string): number =>
+        Number(
+          new RegExp(`^tradewind_predictor_${name}\\{[^}]*policy="${policy}"\\} (\\S+)$`, "mu").exec(
+            metrics,
+          )?.[1],
+        );
+      const { cost, hpaCost, hpaRequestsOver, requests, requestsOver, seconds } = week;
+      const hourly = (whole: number): string => money((3_600 * whole) / seconds);
+      const costs = `${hourly(cost)}  an hour instead of ${hourly(hpaCost.middle)} (${hourly(hpaCost.low)} to ${hourly(hpaCost.high)})`;
+      const share = (over: number): string => percent(over / requests, 1);
+      const range = `instead of ${share(hpaRequestsOver.middle)} (${share(hpaRequestsOver.low)} to ${share(hpaRequestsOver.high)})`;
+      const { week: after } = ShadowWeek.parse(await scene.json("/v1/shadow"));
+      const words = [await tile("Cost against the HPA"), await tile("Slow against the HPA")].map((text) =>
+        text.replaceAll(/\s+/gu, " "),
+      );
+      // A window that was sent before the last question is among some of the answers only, and the page follows a plan later.
+      if (
+        after?.toMs !== week.toMs ||
+        !words[0]!.includes(costs.replaceAll(/\s+/gu, " ")) ||
+        !words[1]!.includes(range)
+      )
+        return false;
+      expect(report.shadow).toEqual(week);
+      for (const [policy, value] of [
+        ["running", cost],
+        ["hpa", hpaCost.middle],
+        ["hpa-low", hpaCost.low],
+        ["hpa-high", hpaCost.high],
+      ] as const)
+        expect([policy, told("week_cost", policy)]).toEqual([policy, value]);
+      for (const [policy, value] of [
+        ["running", requestsOver],
+        ["hpa", hpaRequestsOver.middle],
+        ["hpa-low", hpaRequestsOver.low],
+        ["hpa-high", hpaRequestsOver.high],
+      ] as const)
+        expect([policy, told("week_requests_over_ratio", policy)]).toEqual([policy, value / requests]);
+      expect(words[1]).toContain(share(requestsOver));
+      return true;
+    }, 20_000);
+    scene.isIdle = false;
     await page.context().close();
   }, 40_000);
 });

@@ -16,14 +16,16 @@ export class Scene {
   private readonly timer: NodeJS.Timeout;
   /** How long a request takes now. */
   milliseconds = 60;
+  /** No request is sent: what was compared stays as it is. */
+  isIdle = false;
 
   private constructor(application: RunningApplication, processes: readonly Running[]) {
     this.application = application;
     this.processes = processes;
     this.timer = setInterval(() => {
-      const [predictor] = this.processes;
+      if (this.isIdle) return;
       void application
-        .sendTraces(predictor!.addresses["otlp"]!, 10, this.milliseconds)
+        .sendTraces(this.processes[0]!.addresses["otlp"]!, 10, this.milliseconds)
         .catch(() => undefined);
     }, 100);
   }
@@ -67,6 +69,10 @@ export class Scene {
 
   get url(): string {
     return this.processes[1]!.addresses["http"]!;
+  }
+
+  get predictorUrl(): string {
+    return this.processes[0]!.addresses["http"]!;
   }
 
   async json<Body>(path: string, init?: RequestInit): Promise<Body> {
