@@ -80,7 +80,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: "train-teacher",
-    summary: "trains DRPC's teacher (TD3) in the simulator, and judges it against the planner",
+    summary: "train DRPC's teacher (TD3) in the simulator, and judge it against the planner",
     group: TRY,
     load: async () => import("@tradewind/simulator/command/train-teacher.ts"),
   },

@@ -22,7 +22,7 @@ export type Part = "predictor" | "exporter";
 const WINDOW_SECONDS = 2;
 /** As many windows as the five minutes of the chart are of 15 s. */
 const STALE_SECONDS = 40;
-/** Nothing is taken away for so long after a start. */
+/** Nothing is scaled down for so long after a start. */
 export const GRACE_SECONDS = 4;
 const FAKETIME = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1";
 /** Addresses of the two pods. */

@@ -24,11 +24,23 @@ const MAX_ISSUES = 5;
 /** Of one issue: one that lists the unknown keys of an object may be as long as that. */
 const MAX_ISSUE_CHARACTERS = 500;
 
+const BOUND_WORDS = { ">=": "at least", ">": "more than", "<=": "at most", "<": "less than" } as const;
+
+/** `Too small: expected number to be >=1` as `must be at least 1`; any other message as it is. */
+const plain = (message: string): string =>
+  message.replace(
+    /^Too (?:small|big): expected (?:number|int) to be ([<>]=?)/,
+    (_, bound: keyof typeof BOUND_WORDS) => `must be ${BOUND_WORDS[bound]} `,
+  );
+
 /** What a schema found wrong, on one line: `spec.replicas: Invalid input: expected number, received string`. */
 export function issuesInWords(issues: readonly Issue[]): string {
   const said = issues
     .slice(0, MAX_ISSUES)
-    .map(({ message, path }) => `${path.length === 0 ? "(root)" : path.map(String).join(".")}: ${message}`)
+    .map(
+      ({ message, path }) =>
+        `${path.length === 0 ? "(root)" : path.map(String).join(".")}: ${plain(message)}`,
+    )
     .map((text) => text.slice(0, MAX_ISSUE_CHARACTERS));
   const more = issues.length - said.length;
   return `${said.join("; ")}${more > 0 ? `; and ${more} more` : ""}`;

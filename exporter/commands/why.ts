@@ -36,6 +36,8 @@ interface Flags extends AccessFlags {
 
 /** Changes so close to the one asked for are shown with it. */
 const NEAR_MS = 60_000;
+/** A change farther from the time that was asked for is not the one that was meant. ms */
+const FAR_MS = 900_000;
 
 /** Adds description, options and action to its command. */
 export function configure(command: Command): void {
@@ -73,6 +75,7 @@ export function configure(command: Command): void {
       const text = (): string =>
         [
           ...(decisions.length === 0 ? [`No decision that changed ${service} is known.`] : []),
+          ...farFrom(decisions, flags.at),
           ...decisions.map(decisionText),
           ...(flags.at === undefined ? now.map(nowText) : []),
         ].join("\n\n");
@@ -106,6 +109,15 @@ function explained(events: readonly AuditEvent[], atMs: number | undefined): Exp
       const outcome = outcomes.get(decision.decisionId);
       return outcome === undefined ? { decision } : { decision, outcome };
     });
+}
+
+/** Said where nothing changed at the time that was asked for. */
+function farFrom(decisions: readonly ExplainedDecision[], atMs: number | undefined): string[] {
+  if (atMs === undefined || decisions.length === 0) return [];
+  const isNear = decisions.some(({ decision }) => Math.abs(decision.atMs - atMs) <= FAR_MS);
+  return isNear
+    ? []
+    : [`Nothing changed within ${FAR_MS / 60_000} min of ${localTime(atMs)}; the nearest change:`];
 }
 
 function decisionText({ decision, outcome }: ExplainedDecision): string {

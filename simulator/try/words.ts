@@ -95,7 +95,7 @@ export const objectiveWords = ({ application, objectiveFrom, proposed }: Insight
   return `p${100 * percentile} within ${milliseconds(limit / 1e3)} (${from})`;
 };
 
-/** Steps to apply what was written and to take it back, each with its command. */
+/** Steps to apply what was written and to undo that, each with its command. */
 export function steps(
   folder: string,
   namespace: string,

@@ -52,7 +52,7 @@ export const application: Dashboard = {
       title: "Now",
       panels: [
         {
-          title: "Measured over objective",
+          title: "Latency as % of objective",
           description:
             "Latency at the objective's percentile, worst flow, over the objective. Over 1 the objective is missed.",
           kind: "stat",

@@ -24,7 +24,7 @@ export const SIZES: Row = {
       ],
     },
     {
-      title: "Wished by the policy, before the guard",
+      title: "Proposed by the policy, before the guard",
       isMany: true,
       description: "Where this differs from what is wanted, the guard held or bounded it.",
       kind: "timeseries",
@@ -89,7 +89,7 @@ export const SIZES: Row = {
     },
     {
       title: "Services decided on with measurements missing",
-      description: "Nothing is taken away from them.",
+      description: "Nothing of them is scaled down.",
       kind: "timeseries",
       queries: [{ expr: "max(tradewind_predictor_services_incomplete)", legend: "services" }],
     },

@@ -117,12 +117,15 @@ export function statusError(
   retryAfterMs: number | undefined,
 ): EndpointError {
   const said = reason === undefined || reason === "" ? "" : ` (${reason.slice(0, REASON_MAX)})`;
-  const [failure, happened, remedy] = explainStatus(status);
+  const [failure, happened, remedy] = status === 404 && said !== "" ? ABSENT : explainStatus(status);
   return new EndpointError(failure, `${where}: ${happened}${said}`, remedy, {
     status,
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
   });
 }
+
+/** The path is right: the server says what it does not have. */
+const ABSENT = ["not-found", "answered 404", "ask for one that there is"] as const;
 
 function explainStatus(status: number): readonly [EndpointFailure, string, string] {
   if (status === 401) {

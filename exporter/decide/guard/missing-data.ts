@@ -2,7 +2,7 @@ import { baselineReplicas, holdAtBaseline, refuseWithoutBaseline } from "./basel
 import type { GuardStep } from "./step.ts";
 
 /**
- * Missing data opposes the move. With latency, load or replicas missing from the window nothing is taken away, and
+ * Missing data opposes the move. With latency, load or replicas missing from the window nothing is scaled down, and
  * growth goes no faster than the default scale-up policy of the Horizontal Pod Autoscaler: twice the replicas or four
  * more, whichever is larger, per decision. Without any known number of replicas there is nothing to hold on to.
  */

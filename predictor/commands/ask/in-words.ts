@@ -42,7 +42,7 @@ export function explanationInWords(explanation: Explanation): string {
     ),
     ...part(
       `Run on the models (${percentileName(objective.percentile)} of the slowest route):`,
-      counterfactuals.map(counterfactual),
+      withEnd(counterfactuals),
     ),
     ...part(
       "Not the cause:",
@@ -55,6 +55,12 @@ export function explanationInWords(explanation: Explanation): string {
     ...part("A model says, after checks:", opinionLines(explanation)),
   ].join("\n");
 }
+
+/** Each change by itself, after what is seen at once. */
+const withEnd = (all: Explanation["counterfactuals"]): string[] => [
+  ...(all.length === 0 || all.some(({ ends }) => ends) ? [] : ["No single change of these ends it."]),
+  ...all.map(counterfactual),
+];
 
 const patternInWords = ({ confidence, kind, sinceMs, words }: Pattern): string =>
   `${words} [${kind}, confidence ${confidence.toFixed(2)}, since ${time(sinceMs)}]`;

@@ -29,6 +29,19 @@ describe("describeError", () => {
     );
   });
 
+  it.each([
+    [z.number().min(1), 0, "must be at least 1"],
+    [z.number().max(100), 101, "must be at most 100"],
+    [z.int().positive(), 0, "must be more than 0"],
+    [z.string().min(2), "a", "Too small: expected string to have >=2 characters"],
+  ])(
+    "says a bound that %j breaks as a sentence, and other problems as the schema does",
+    (schema, value, words) => {
+      const { error } = z.object({ replicas: schema }).safeParse({ replicas: value });
+      expect(describeError(error)).toBe(`replicas: ${words}`);
+    },
+  );
+
   it("ends on causes that point at each other, and says something for what is no error", () => {
     const one = new Error("one");
     one.cause = new Error("other", { cause: one });
@@ -43,7 +56,7 @@ describe("parseJsonWith", () => {
 
   it("names the document, the path and the problem", () => {
     expect(() => parseJsonWith(schema, '{"objective":{"milliseconds":-1}}', "app.json")).toThrow(
-      /^app\.json is not valid: objective\.milliseconds: Too small/,
+      /^app\.json is not valid: objective\.milliseconds: must be more than 0$/,
     );
   });
 
@@ -56,7 +69,7 @@ describe("parseJsonWith", () => {
       }
     };
     const described = describeError(problem());
-    expect(described).toMatch(/^app\.json is not valid: objective\.milliseconds: Too small/);
+    expect(described).toMatch(/^app\.json is not valid: objective\.milliseconds: must be more than 0$/);
     expect(described).not.toContain("[");
   });
 

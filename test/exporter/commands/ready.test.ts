@@ -36,7 +36,7 @@ describe("tradewind ready", () => {
     const { exitCode, text } = await run("--scaler", exporter.http, "--application", "shop");
     expect(exitCode).toBe(3);
     expect(text).toMatch(
-      /^shop\/shop: not yet, because requests were seen for 0\.1 h of the last 24 h; level 'queue'/,
+      /^shop\/shop: not yet, because requests were seen for 4 min of the last 24 h; level 'queue'/,
     );
     expect(text).toMatch(/ok {7}each of 3 services has a maximum of its own/);
     const json: unknown = JSON.parse(

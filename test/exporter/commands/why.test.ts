@@ -74,6 +74,16 @@ describe("tradewind why", () => {
     });
   });
 
+  it("says that nothing changed near a time, before the change that is nearest to it", async () => {
+    const { decidedAtMs, exporter } = await grown();
+    const asked = async (atMs: number): Promise<string> =>
+      printed("search", "--at", new Date(atMs).toISOString(), "--scaler", exporter.http);
+    expect(await asked(decidedAtMs - 3_600_000)).toMatch(
+      /^Nothing changed within 15 min of \S+ \S+; the nearest change:\n\n.* search of /,
+    );
+    expect(await asked(decidedAtMs - 600_000)).not.toContain("Nothing changed");
+  });
+
   it("names the services where one is not known", async () => {
     const { exporter } = await grown();
     await expect(printed("serch", "--scaler", exporter.http)).rejects.toThrow(

@@ -1,5 +1,5 @@
 import { h, render } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { linkTo, useRoute } from "./route.js";
 import { age, clock } from "./format.js";
 import { follow, isOf, keyOf, standings, useKnown, useSeconds, verdictOf } from "./state.js";
@@ -120,7 +120,13 @@ function Console() {
   const known = useKnown();
   const all = standings(known.header);
   const wanted = route.query.get("application");
-  const standing = all.find((each) => keyOf(each) === wanted) ?? all[0];
+  // Where nobody chose one: one that missed its objective as the page was opened.
+  const usual = useMemo(
+    () => all.filter((each) => verdictOf(each).kind === "bad").map((each) => keyOf(each))[0],
+    [all.length],
+  );
+  const chosen = (/** @type {string | null | undefined} */ key) => all.find((each) => keyOf(each) === key);
+  const standing = chosen(wanted) ?? chosen(usual) ?? all[0];
   const first = all.length > 1 ? "fleet" : "overview";
   const view = route.view === "" ? first : route.view;
   const { title, view: View } = VIEWS[view] ?? { title: "Not found", view: Unknown };

@@ -297,8 +297,12 @@ function CostTile({ currency, isMoved, point }) {
   const note = isKnown
     ? `${Math.abs(change) < SAME_COST ? "as recommended" : `${money(then)} as recommended, ${size}`}${isMoved ? "" : "; nothing is moved"}`
     : "no size is known";
-  const unit = currency ?? "no currency is set";
-  return h(Tile, { label: `Cost per hour, running (${unit})`, note }, money(cost));
+  const unit = currency === undefined ? "; no currency is set" : "";
+  return h(
+    Tile,
+    { label: "Cost per hour, running", note: `${note}${unit}` },
+    `${money(cost)} ${currency ?? ""}`,
+  );
 }
 
 /** @param {{ services: readonly ServedRecommendation[] }} props */

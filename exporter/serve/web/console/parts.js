@@ -29,13 +29,13 @@ export const Notice = ({ kind = "", title, children }) =>
     children,
   );
 
-/** In place of what could not be had. @param {{ problem: ApiProblem | undefined, what: string }} props */
-export const Missing = ({ problem, what }) =>
+/** In place of what could not be had. @param {{ problem: ApiProblem | undefined, what: string, title?: string }} props */
+export const Missing = ({ problem, what, title = `No ${what}:` }) =>
   problem === undefined
     ? h("p", { class: "soft", role: "status" }, `Loading ${what} …`)
     : h(
         Notice,
-        { kind: problem.status === 503 || problem.status === 404 ? "" : "bad", title: `No ${what}:` },
+        { kind: problem.status === 503 || problem.status === 404 ? "" : "bad", title },
         problem.message,
       );
 

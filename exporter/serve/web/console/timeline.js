@@ -28,7 +28,7 @@ const KINDS = /** @type {const} */ ([
 ]);
 const PAGE = 100;
 
-/** Everything that was decided, taken back, approved, deployed or went wrong. @param {ViewProps} props */
+/** Everything that was decided, reverted, approved, deployed or went wrong. @param {ViewProps} props */
 export function Timeline({ known, route, standing }) {
   const version = known.header?.servedAtMs;
   const events = useAsk(known.header && of("v1/events", standing, { most: "2000" }), version);

@@ -61,7 +61,7 @@ export function WhatIf({ known, route, standing }) {
   if (all === undefined)
     return [
       h("h1", { key: "title" }, "What if"),
-      h(Missing, { key: "none", problem, what: "models that can be asked" }),
+      h(Missing, { key: "none", problem, what: "models", title: "What-if needs the predictor:" }),
     ];
   const now = services.find((each) => each.service === service)?.now;
   const own = supposed.services[service] ?? {};

@@ -74,6 +74,25 @@ describe("EndpointClient", () => {
     expect(made.health).toMatchObject({ state: "ok", requestsTotal: 3, retriesTotal: 2 });
   });
 
+  it.each([
+    ["", "answered 404: no such path", "check the url's path, for example a missing prefix"],
+    [
+      { error: { code: "unknown-decision", message: "no decision has this id" } },
+      "answered 404 (no decision has this id)",
+      "ask for one that there is",
+    ],
+  ])(
+    "tells a wrong path, where a server answers %j, from something that it does not have",
+    async (body, words, remedy) => {
+      server.handler = (_request, response) => json(response, body, 404);
+      await expect(client().call({ path: "a" })).rejects.toMatchObject({
+        failure: "not-found",
+        message: expect.stringContaining(words) as string,
+        remedy,
+      });
+    },
+  );
+
   it("leaves a server alone for as long as it asks", async () => {
     server.handler = (_request, response) => json(response, "", 503, { "retry-after": "60" });
     const made = client();

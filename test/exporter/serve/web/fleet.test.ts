@@ -51,6 +51,14 @@ describe.skipIf(whyNoBrowser !== undefined)(
       ]);
     });
 
+    it("opens a view on the application that misses, where the link names none", async () => {
+      const { http, page } = await opened();
+      await page.goto(`${http}/#/overview`);
+      await page.reload();
+      await page.locator(".banner .verdict", { hasText: "Objective missed" }).waitFor();
+      expect(await page.locator("header select").inputValue()).toBe("shop/shop");
+    });
+
     it("shows under each application its own events only, by their full names", async () => {
       const { page } = await opened();
       for (const [name, changes] of [
