@@ -32,7 +32,12 @@ const OF_MISS: ReadonlySet<string> = new Set([
   "miss-unexplained",
   "time-outside",
 ]);
-const isOfMiss = ({ code }: Reason): boolean => OF_MISS.has(code);
+
+/** A miss that is not explained for several windows is not explained in the last of them either: that is said once. */
+function ofMiss(reasons: readonly Reason[]): Reason[] {
+  const isUnexplained = reasons.some(({ code }) => code === "miss-unexplained");
+  return reasons.filter(({ code }) => OF_MISS.has(code) && !(isUnexplained && code === "models-far-off"));
+}
 
 /** The decision as it is published. */
 export function planOf(
@@ -67,7 +72,7 @@ export function planOf(
     objective: { percentile: verdict.objective.percentile, seconds: verdict.objective.tailSeconds },
     ...(verdict.tailSeconds !== undefined && { measuredLatencySeconds: verdict.tailSeconds }),
     ...(failedRatio !== undefined && { failedRatio }),
-    ...(measured && { standing: inWords([measured, ...reasons.filter(isOfMiss)], MOST_STANDING) }),
+    ...(measured && { standing: inWords([measured, ...ofMiss(reasons)], MOST_STANDING) }),
     wishes: observations.flatMap((observation) => {
       const target = targets.get(observation.service);
       return target === undefined ? [] : [toWish(observation, target, facts)];

@@ -280,7 +280,9 @@ function prospectOf(facts: ReadyFacts, allowedRatio: number): Prospect {
       : ", and no size that is recommended ends it: see tradewind explain";
     return { isEnded, text, numbers: { grows } };
   }
-  const isEnded = expectedOverRatio <= (isExplained ? MOST_EXPECTED : 1) * allowedRatio;
+  const isEnded =
+    !isUnexplainedFor(head, LEAST_UNEXPLAINED) &&
+    expectedOverRatio <= (isExplained ? MOST_EXPECTED : 1) * allowedRatio;
   const then = `${percent(expectedOverRatio)} at the recommended sizes`;
   const text = isEnded
     ? `, and the models expect ${then}`
@@ -302,6 +304,14 @@ function expectedNow({ policyReasons = [] }: ReadyFacts["head"]): {
     isExplained: policyReasons.every(({ code }) => code !== "models-far-off"),
   };
 }
+
+/** Windows that models take to follow what changed; a miss that they leave unexplained for longer has its cause elsewhere. Chosen. */
+const LEAST_UNEXPLAINED = 4;
+
+const isUnexplainedFor = ({ policyReasons = [] }: ReadyFacts["head"], least: number): boolean =>
+  policyReasons.some(
+    (reason) => reason.code === "miss-unexplained" && "windows" in reason && Number(reason.windows) >= least,
+  );
 
 /** Models that expect more latency with more replicas than is measured now are past what they know: a service is overloaded. */
 function isWorseByGrowth({ head: { measuredLatencySeconds = Infinity }, services }: ReadyFacts): boolean {

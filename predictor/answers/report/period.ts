@@ -3,6 +3,7 @@ import { PERIOD_REPORT_SCHEMA } from "@tradewind/core/contract/period-report.ts"
 import type { PeriodReport } from "@tradewind/core/contract/period-report.ts";
 import { costPerHour } from "@tradewind/core/contract/prices.ts";
 import type { ProposedChange } from "@tradewind/core/contract/proposed-change.ts";
+import { SIZES } from "@tradewind/core/contract/recommendation.ts";
 import { routeRules } from "@tradewind/core/contract/route-rules.ts";
 import type { RouteRules } from "@tradewind/core/contract/route-rules.ts";
 import type { Window } from "@tradewind/core/contract/window.ts";
@@ -15,6 +16,8 @@ type ReportedRoute = PeriodReport["routes"][number];
 type ReportedService = PeriodReport["services"][number];
 
 const MOST_NEWEST = 20;
+/** While nothing is carried out each window proposes the same again: within this time it is one proposal. ms */
+const REPEATED_MS = 600_000;
 const HOUR_MS = 3_600_000;
 
 /** Adds up what the store has of a time. */
@@ -28,6 +31,7 @@ export class Period {
   /** How many there are by service, and the newest of all, newest first. */
   readonly #changesOf = new Map<string, number>();
   #newestChanges: readonly ProposedChange[] = [];
+  readonly #lastOf = new Map<string, ProposedChange>();
   /** By service, price for an hour in its first window. */
   readonly #firstCostPerHour = new Map<string, number>();
   #costAtFirstSizes = 0;
@@ -107,8 +111,12 @@ export class Period {
     });
   }
 
+  /** By rising time. */
   addChange(change: ProposedChange): void {
     const { decidedAtMs, service } = change;
+    const last = this.#lastOf.get(service);
+    this.#lastOf.set(service, change);
+    if (last !== undefined && isRepeated(last, change)) return;
     this.#changesOf.set(service, (this.#changesOf.get(service) ?? 0) + 1);
     const oldest = this.#newestChanges[MOST_NEWEST - 1]?.decidedAtMs ?? Number.NEGATIVE_INFINITY;
     if (decidedAtMs <= oldest) return;
@@ -164,6 +172,14 @@ export class Period {
     this.#toMs = Math.max(this.#toMs, endMs);
   }
 }
+
+const isRepeated = (last: ProposedChange, change: ProposedChange): boolean =>
+  change.decidedAtMs - last.decidedAtMs <= REPEATED_MS &&
+  SIZES.every(
+    (size) =>
+      last.before[size] === change.before[size] &&
+      last.proposal.allocation[size] === change.proposal.allocation[size],
+  );
 
 const NOTHING_PAID = { cost: 0, cpuCoreHours: 0, memoryGigabyteHours: 0, replicaHours: 0 };
 

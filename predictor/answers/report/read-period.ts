@@ -35,7 +35,8 @@ export class PeriodReader {
         const slice = { fromMs: startMs, toMs: Math.min(toMs, startMs + SLICE_MS) };
         for (const window of store.windows({ ...slice, namespace })) period.addWindow(window);
         for (const flow of store.flows(slice)) period.addFlow(flow);
-        for (const change of store.decisions({ ...slice, most: MOST_CHANGES })) period.addChange(change);
+        const changes = [...store.decisions({ ...slice, most: MOST_CHANGES })];
+        for (const change of changes.toReversed()) period.addChange(change);
         await nextTurn();
         startMs = firstWindowMs(store, slice.toMs, toMs);
       }

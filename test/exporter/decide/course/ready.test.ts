@@ -205,7 +205,18 @@ describe("an application that only looks on", () => {
   describe("whose error budget is overspent by the autoscaler before", () => {
     const missed = { ...SAFE, budget: OVERSPENT, latelyOverRatio: 0.3 };
     const far = { code: "models-far-off", overRatio: 0.3, expectedRatio: 0, route: "GET /" } as const;
-    const expecting = (overRatio: number, ...others: (typeof far)[]) => ({
+    const unexplained = (windows: number) =>
+      ({
+        code: "miss-unexplained",
+        percentile: 0.95,
+        latencySeconds: 0.3,
+        objectiveSeconds: 0.2,
+        overRatio: 0.3,
+        expectedRatio: 0.04,
+        windows,
+        services: [],
+      }) as const;
+    const expecting = (overRatio: number, ...others: (typeof far | ReturnType<typeof unexplained>)[]) => ({
       head: {
         ...SAFE.head,
         measuredLatencySeconds: 0.3,
@@ -232,6 +243,18 @@ describe("an application that only looks on", () => {
       ["they expect more", { ...missed, ...expecting(0.11), ...growing(0.25) }, false, { grows: 1 }],
       ["they do not explain it", { ...missed, ...expecting(0.09, far), ...growing(0.15) }, false, {}],
       ["they do not explain it, and expect it to be held", { ...missed, ...expecting(0.04, far) }, true, {}],
+      [
+        "they left it unexplained for two windows",
+        { ...missed, ...expecting(0.04, far, unexplained(2)) },
+        true,
+        {},
+      ],
+      [
+        "they left it unexplained for four",
+        { ...missed, ...expecting(0.04, far, unexplained(4)) },
+        false,
+        {},
+      ],
       [
         "they expect more replicas to make it worse, as past a service's limits",
         { ...missed, ...expecting(0.9), ...growing(5) },

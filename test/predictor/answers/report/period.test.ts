@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { Application } from "@tradewind/core/contract/application.ts";
 import { PeriodReport } from "@tradewind/core/contract/period-report.ts";
+import type { ProposedChange } from "@tradewind/core/contract/proposed-change.ts";
 import { FlowWindow, Window } from "@tradewind/core/contract/window.ts";
 import { Period } from "@tradewind/predictor/answers/report/period.ts";
 
@@ -73,5 +74,37 @@ describe("Period", () => {
 
   it("reports nothing where nothing is stored", () => {
     expect(new Period(APPLICATION).report()).toBeUndefined();
+  });
+
+  const change = (minute: number, before: number, after: number, service = "frontend"): ProposedChange =>
+    ({
+      service,
+      decidedAtMs: 60_000 * minute,
+      before: { replicas: before },
+      proposal: { allocation: { replicas: after }, reason: `${before} to ${after}` },
+    }) as ProposedChange;
+
+  it("counts what every window proposes again while nothing is carried out as one proposal, of when it began", () => {
+    const period = new Period(APPLICATION);
+    period.addWindow(ofService(0, 2));
+    for (const each of [
+      change(1, 2, 1),
+      change(2, 2, 1),
+      change(2, 2, 1, "geo"),
+      change(11, 2, 1),
+      change(12, 2, 3),
+      change(13, 2, 1),
+      change(30, 2, 1),
+    ])
+      period.addChange(each);
+    const { decisions, newest, services } = PeriodReport.parse(period.report());
+    expect([decisions, services[0]!.decisions]).toEqual([5, 4]);
+    expect(newest.map(({ decidedAtMs, service }) => [service, decidedAtMs / 60_000])).toEqual([
+      ["frontend", 30],
+      ["frontend", 13],
+      ["frontend", 12],
+      ["geo", 2],
+      ["frontend", 1],
+    ]);
   });
 });
