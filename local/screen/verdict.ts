@@ -76,6 +76,23 @@ function verdict({ ours, rival }: RunComparison): string {
   );
 }
 
+/** Requests over the objective while hardly any are sent: then the machine made them late, not their sizes. Chosen. */
+const MOST_OVER_IN_WARM_UP = 0.05;
+
+/** How far the comparison can be believed. */
+function worthOf({ ours, rival }: RunComparison): string {
+  const [busiest] = [ours, rival]
+    .map(({ phases, policy }) => ({
+      policy,
+      over: phases.find(({ name }) => name === "warmup")?.violationRatio ?? 0,
+    }))
+    .filter(({ over }) => over > MOST_OVER_IN_WARM_UP)
+    .toSorted((a, b) => b.over - a.over);
+  return busiest === undefined
+    ? "One pair of runs on one machine: repeat it with other seeds before you believe a small difference."
+    : `This machine is busy: ${Math.round(100 * busiest.over)} % of the requests of ${busiest.policy} were over the objective in the warm-up, when few are sent. Do not believe this comparison.`;
+}
+
 /** The card that closes a comparison: what each run missed, cost and started, and one sentence. */
 export function renderVerdict(comparison: RunComparison): string {
   const { ours, recorded, rival } = comparison;
@@ -94,6 +111,6 @@ export function renderVerdict(comparison: RunComparison): string {
     `Same load (${ours.application}, seed ${ours.seed}, ${Math.round(ours.durationS)} s), p95 objective ${formatLatency(ours.objectiveMs / 1e3)}. ${how}`,
     ...lines,
     verdict(comparison),
-    "One pair of runs on one machine: repeat it with other seeds before you believe a small difference.",
+    worthOf(comparison),
   ].join("\n");
 }

@@ -67,6 +67,29 @@ describe("renderVerdict", () => {
     expect(text).toContain("auto cost as much as hpa:60, and as many requests (5) were over the objective.");
   });
 
+  it.each([
+    ["hpa:60", 0.57, 0.02],
+    ["auto", 0.02, 0.57],
+  ])(
+    "declares itself void where requests of %s were over the objective in the warm-up",
+    (policy, ofRival, ofOurs) => {
+      const warmed = (name: string, violationRatio: number): RunReport => {
+        const made = report(name, 5, 0.1);
+        const [surge] = made.phases;
+        return { ...made, phases: [{ ...surge!, name: "warmup", requests: 200, violationRatio }, surge!] };
+      };
+      const text = renderVerdict({
+        recorded: false,
+        rival: warmed("hpa:60", ofRival),
+        ours: warmed("auto", ofOurs),
+      });
+      expect(text).toContain(
+        `This machine is busy: 57 % of the requests of ${policy} were over the objective in the warm-up`,
+      );
+      expect(text).toContain("Do not believe this comparison.");
+    },
+  );
+
   it("claims nothing of cost where a recording has no totals", () => {
     const { totals: _totals, ...older } = report("hpa:60", 5, 0.1);
     const text = renderVerdict({ recorded: true, rival: older, ours: report("auto", 3, 0.1) });

@@ -208,7 +208,8 @@ function Banner({ last, point, row, standing }) {
         " ",
         h("a", { href: linkTo("incident") }, "Why, and what would help"),
       ),
-    kind === "bad" &&
+    kind !== "good" &&
+      objective !== undefined &&
       h(
         "p",
         null,
