@@ -119,7 +119,7 @@ export const itself: Dashboard = {
         {
           title: "Failures",
           description:
-            "Per hour: windows without a plan, state that could not be written, certificates refused, wishes that break the contract.",
+            "Per hour: windows without a plan, state that could not be written, certificates refused, proposals that break the contract.",
           kind: "timeseries",
           queries: [
             { expr: "sum(increase(tradewind_predictor_plan_failures_total[1h]))", legend: "no plan" },
@@ -135,7 +135,7 @@ export const itself: Dashboard = {
               expr: 'sum(increase(tradewind_tls_reloads_total{result="failed"}[1h]))',
               legend: "certificates",
             },
-            { expr: "sum(increase(tradewind_plan_wishes_rejected_total[1h]))", legend: "wishes" },
+            { expr: "sum(increase(tradewind_plan_wishes_rejected_total[1h]))", legend: "proposals" },
           ],
         },
       ],

@@ -33,7 +33,7 @@ export const SIZES: Row = {
     {
       title: "What the guard changed, and refused",
       description:
-        "Decisions a step changed and wishes it refused, per minute. The decision record (/v1/decisions) says which and why.",
+        "Decisions a step changed and proposals it refused, per minute. The decision record (/v1/decisions) says which and why.",
       kind: "timeseries",
       queries: [
         {

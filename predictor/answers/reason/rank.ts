@@ -108,7 +108,10 @@ const OWN_CPU_IDLE = 0.6;
 function typeOf({ readings }: Judged, sign: Sign | undefined, ignored: FaultType | undefined): FaultType {
   if (sign === undefined) return "X";
   if (sign.type !== "C") return sign.type;
-  const isCrowded = ignored !== "I" && readings.get("interferenceCpu")?.bin === "high";
+  const others = readings.get("interferenceCpu");
+  // A node that is always crowded is no news.
+  const isMore = others?.baseline === undefined || others.value > others.baseline;
+  const isCrowded = ignored !== "I" && others?.bin === "high" && isMore;
   const { bin: eachRequest } = readings.get("cpuSecondsPerRequest") ?? {};
   const isIdle = (readings.get("cpuUtilisation")?.value ?? 1) < OWN_CPU_IDLE;
   if (isCrowded && isIdle && eachRequest !== "high") return "I";

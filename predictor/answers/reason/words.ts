@@ -171,8 +171,16 @@ function endText(best: CheckedCounterfactual | undefined, measuredSeconds: numbe
     : `${said} Careful: ${Number(timesOff.toPrecision(2))} times off what is measured.`;
 }
 
-const signsOf = ({ evidence }: NamedCause): string =>
+const SIGNAL_TYPES = new Map<string, string | undefined>(
+  SIGNAL_NAMES.map((name) => [name, name === "requestRate" ? "L" : signalSpec(name).type]),
+);
+
+/** Two signs of a cause, first those of its own type. */
+const signsOf = ({ evidence, type }: NamedCause): string =>
   evidence
+    .toSorted(
+      (a, b) => Number(SIGNAL_TYPES.get(b.signal) === type) - Number(SIGNAL_TYPES.get(a.signal) === type),
+    )
     .slice(0, 2)
     .map((each) => reading(each))
     .join(", ");

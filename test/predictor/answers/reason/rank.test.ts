@@ -283,6 +283,16 @@ describe("ranking the services of an incident", () => {
       "L",
     ],
     [
+      "more load on a node that is as crowded as ever",
+      [
+        series("cpuUtilisation", 0.3, 0.55),
+        series("cpuSecondsPerRequest", 0.01),
+        series("requestRate", 20, 60),
+        series("interferenceCpu", 0.97, 0.95),
+      ],
+      "L",
+    ],
+    [
       "more CPU for each request",
       [
         series("cpuUtilisation", 0.3, 0.95),

@@ -74,6 +74,17 @@ describe("the sentence of an explanation", () => {
     expect(told).not.toContain("Cause:");
   });
 
+  it("cites signs of the cause's own type first", () => {
+    const evidence = [
+      { signal: "requestRate", value: 57.5, baseline: 16.4 },
+      { signal: "cpuUtilisation", value: 0.57, baseline: 0.25 },
+      { signal: "interferenceCpu", value: 0.96, baseline: 0.2 },
+    ];
+    expect(summary({ ...missed, causes: [causeOf("search", "I", evidence)] })).toContain(
+      "interference by other tenants: CPU interference 96 % (before: 20 %), load 57.5 (before: 16.4)",
+    );
+  });
+
   it("says a neighbour that disturbs all services of a node once", () => {
     const evidence = [{ signal: "interferenceCpu", value: 0.96 }];
     const causes = ["search", "geo", "rate"].map((service) => causeOf(service, "I", evidence));
