@@ -2,7 +2,7 @@ import { h } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useAsk } from "./api.js";
 import { STATES } from "./overrides.js";
-import { Chip, FromTo, Share } from "./parts.js";
+import { Chip, FromTo, Notice, Share } from "./parts.js";
 import { bytes, clock, cores, count, ms, ownPart, percent, rate, SIZES } from "./format.js";
 import { linkTo } from "./route.js";
 import { ServiceDetail } from "./service.js";
@@ -201,6 +201,14 @@ export function Services({ known, standing, route }) {
         ),
       ),
     ),
+    service !== undefined &&
+      open === undefined &&
+      rows.length > 0 &&
+      h(
+        Notice,
+        { key: "unknown", kind: "warn", title: `No service ${namespace}/${service} here:` },
+        "the link is of another application, or of a service that is decided on no more.",
+      ),
     known.header === undefined
       ? h("p", { role: "status", key: "grid" }, "Connecting to the scaler …")
       : rows.length === 0

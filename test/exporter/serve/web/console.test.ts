@@ -117,6 +117,15 @@ describe.skipIf(whyNoBrowser !== undefined)("the console in a browser", () => {
     await page.context().close();
   });
 
+  it("says that a link leads to a service that is not there", async () => {
+    const page = await opened(1_400, "light");
+    await page.goto(`${scene.url}/#/services/default/nobody`);
+    await page.getByText("No service default/nobody here:").waitFor();
+    await page.goto(`${scene.url}/#/services/default/geo`);
+    await page.getByText("No service").waitFor({ state: "detached" });
+    await page.context().close();
+  });
+
   it("predicts in What if what the scaler's API answers for the same question", async () => {
     const page = await opened(1_400, "light");
     await page.goto(`${scene.url}/#/what-if?service=geo&set=${encodeURIComponent("geo~7~~")}`);
