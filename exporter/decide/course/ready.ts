@@ -310,7 +310,7 @@ const LEAST_UNEXPLAINED = 4;
 
 const isUnexplainedFor = ({ policyReasons = [] }: ReadyFacts["head"], least: number): boolean =>
   policyReasons.some(
-    (reason) => reason.code === "miss-unexplained" && "windows" in reason && Number(reason.windows) >= least,
+    (reason) => reason.code === "miss-unexplained" && "windows" in reason && reason.windows >= least,
   );
 
 /** Models that expect more latency with more replicas than is measured now are past what they know: a service is overloaded. */
