@@ -101,6 +101,8 @@ func main() {
 		Factories: factories,
 		ConfigProviderSettings: otelcol.ConfigProviderSettings{ResolverSettings: confmap.ResolverSettings{
 			ProviderFactories: []confmap.ProviderFactory{fileprovider.NewFactory()},
+			// What is not a path would be read from the environment, for which there is no provider.
+			DefaultScheme:     "file",
 		}},
 	}
 	if err := otelcol.NewCommand(settings).Execute(); err != nil {
