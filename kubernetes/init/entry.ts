@@ -30,7 +30,7 @@ const OPEN = new Set(["LoadBalancer", "NodePort", "external IP"]);
 
 /** Ways from outside to pods with these labels, by ports that are for users. */
 export function exposuresOf(
-  { podLabels }: Pick<PassedOver, "podLabels">,
+  { podLabels, templates = [] }: Pick<PassedOver, "podLabels"> & Partial<Pick<FoundWorkload, "templates">>,
   { routes, services }: Pick<Found, "routes" | "services">,
 ): Exposure[] {
   const own = services.filter((service) => leadsTo(service, podLabels));
@@ -43,6 +43,11 @@ export function exposuresOf(
     ...own
       .filter((service) => OPEN.has(service.type) && isCalledBy(service))
       .map(({ name, type }) => ({ by: `Service '${name}' (${type})`, isRoute: false, isRoot: false })),
+    ...templates
+      .filter(isOwn)
+      .flatMap(({ ports }) => ports)
+      .filter(({ hostPort, name }) => (hostPort ?? 0) > 0 && !isForOperation(name ?? ""))
+      .map(({ hostPort }) => ({ by: `port ${hostPort} of its nodes`, isRoute: false, isRoot: false })),
   ];
 }
 

@@ -48,7 +48,9 @@ const Container = z
     command: list(z.string()),
     args: list(z.string()),
     env: list(z.object({ name: z.string(), value: Text })),
-    ports: list(z.object({ containerPort: z.number().nullish(), name: Text })),
+    ports: list(
+      z.object({ containerPort: z.number().nullish(), hostPort: z.number().nullish(), name: Text }),
+    ),
     volumeMounts: list(
       z.object({ name: z.string(), mountPath: z.string(), readOnly: z.boolean().nullish() }),
     ),
@@ -199,6 +201,8 @@ export interface Found {
   /** `Deployment/podinfo`: what Flagger makes Services for. */
   readonly canaries: Set<string>;
   readonly passedOver: PassedOver[];
+  /** Names of workloads whose manifests cannot be read. */
+  readonly unread: string[];
   /** Latency objectives of OpenSLO, Sloth and Pyrra. */
   readonly slos: LatencySlo[];
 }
@@ -213,6 +217,7 @@ export const nothingFound = (): Found => ({
   claims: new Map(),
   canaries: new Set(),
   passedOver: [],
+  unread: [],
   slos: [],
 });
 
@@ -227,17 +232,20 @@ const OF_OTHERS: ReadonlyMap<string, string> = new Map([
 
 /** Whether it is one of the workloads that are read. @param apiVersion group and version */
 export const isWorkloadKind = (kind: string, apiVersion: string): boolean =>
-  ["Deployment", "StatefulSet", "Rollout"].includes(kind) || isOfOthers(kind, apiVersion);
+  ["Deployment", "StatefulSet", "Rollout"].includes(kind) || ofOthers(kind, apiVersion) !== undefined;
 
-const isOfOthers = (kind: string, apiVersion: string): boolean => {
+/** Group and version of one of those kinds; OpenShift still takes its own as `v1`, without a group. */
+function ofOthers(kind: string, apiVersion: string): string | undefined {
   const group = OF_OTHERS.get(kind);
-  return group !== undefined && apiVersion.startsWith(`${group}/`);
-};
+  if (group === undefined) return undefined;
+  if (apiVersion === "v1" && kind === "DeploymentConfig") return `${group}/v1`;
+  return apiVersion.startsWith(`${group}/`) ? apiVersion : undefined;
+}
 
 /** Takes up one object of any kind; kinds that are of no use here are passed over. @throws z.ZodError */
 export function take(found: Found, kind: string, object: unknown): void {
-  const apiVersion = apiVersionIn(object);
-  if (isOfOthers(kind, apiVersion)) {
+  const apiVersion = ofOthers(kind, apiVersionIn(object));
+  if (apiVersion !== undefined) {
     found.workloads.push(workloadOf(kind, object, apiVersion));
     return;
   }

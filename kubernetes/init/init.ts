@@ -81,7 +81,7 @@ export function initialise(found: Found, options: InitOptions): InitResult {
   const guess = guessEntry(
     workloads.filter(({ versionOf }) => versionOf === undefined),
     options.entry,
-    surveyed.others,
+    [...surveyed.others, ...found.unread.map(() => ({ isExposed: false }))],
   );
   if (guess.entry === undefined) {
     const said =

@@ -38,7 +38,7 @@ const REPOSITORIES: Readonly<Record<SoftwareClass, string>> = {
     starrocks/allin1-ubuntu aerospike libsql-server pocketbase mariadb/server streamnative/pulsar streamnative/pulsar-all
     mattermost-team-edition mattermost-enterprise-edition rocket.chat livekit-server coturn jitsi/jvb library/docker
     moby/buildkit jupyter/base-notebook jupyter/minimal-notebook jupyter/scipy-notebook code-server n8n node-red
-    selenium/hub`,
+    selenium/hub selenium/node-chrome selenium/node-chromium selenium/node-firefox selenium/node-edge mailcatcher`,
   infrastructure: `
     jaegertracing/all-in-one jaegertracing/jaeger jaegertracing/example-all-in-one jaeger jaeger-collector jaeger-query
     jaeger-agent jaeger-ingester zipkin zipkin-slim zipkin-server grafana/tempo tempo-query grafana/loki grafana/mimir
@@ -196,6 +196,7 @@ export const DATA_FOLDERS: readonly string[] = [
   "/var/lib/couchdb",
   "/var/lib/etcd",
   "/var/lib/influxdb",
+  "/var/lib/influxdb2",
   "/var/lib/kafka",
   "/var/lib/mongo",
   "/var/lib/mongodb",
@@ -272,7 +273,7 @@ export const INFRASTRUCTURE_HINT_PORTS: ReadonlyMap<number, ReadonlySet<string>>
   [8500, words("consul")],
   [8761, words("eureka discovery registry")],
   [8848, words("nacos")],
-  [8888, words("collector otelcol")],
+  [8888, words("otelcol")],
   [9090, words("prometheus")],
   [9091, words("pushgateway")],
   [9093, words("alertmanager")],
@@ -284,6 +285,11 @@ export const INFRASTRUCTURE_HINT_PORTS: ReadonlyMap<number, ReadonlySet<string>>
 export const ROLE_WORDS = words(`
   service svc server deployment deploy master slave replica replicas primary secondary leader follower main standalone node
   cluster statefulset sts ha instance prod production dev staging v1 v2 v3 v4 0 1 2 3`);
+
+/** Programs that make load, by the name of their file. */
+export const LOAD_PROGRAMS = words("ab artillery gatling ghz hey k6 locust oha siege vegeta wrk wrk2");
+/** Programs that ask for one page each time they are started. */
+export const PAGE_PROGRAMS = words("curl wget grpcurl");
 
 /** What a load generator is called, whole words of its name joined by `-`. */
 export const LOAD_NAMES: readonly string[] = [

@@ -4,7 +4,9 @@ import {
   INFRASTRUCTURE_HINT_PORTS,
   knownImage,
   LOAD_NAMES,
+  LOAD_PROGRAMS,
   OTHER_PORT_WORDS,
+  PAGE_PROGRAMS,
   repositoryOf,
   ROLE_WORDS,
   SERVER_HINT_VARIABLES,
@@ -99,8 +101,7 @@ const nature = (kind: NatureClass, reasons: readonly string[], byNameAlone: bool
 /** What shows by itself that another pod would not be more of the same. */
 function stateProofs(workload: FoundWorkload, surroundings: Surroundings): string[] {
   const { kind, ownVolumes, templates } = workload;
-  const variable = templates
-    .filter((each) => !isSidecar(each))
+  const variable = ownContainers(templates)
     .flatMap(({ env }) => env)
     .find(({ name }) => SERVER_VARIABLES.has(name));
   const port = portsOf(workload, surroundings.services).find((each) => STATE_PORTS.has(each));
@@ -218,18 +219,25 @@ const startWords = (containers: readonly FoundContainer[]): string[] =>
       .split(/[\s;'"]/),
   );
 
-/** Those that are not there to serve another one. */
-const ownContainers = (templates: FoundWorkload["templates"]): readonly FoundContainer[] =>
-  templates.filter((each) => !isSidecar(each));
+/** Those that are not there to serve another one: beside any other, a pooler or a shipper of logs is. */
+function ownContainers(templates: FoundWorkload["templates"]): readonly FoundContainer[] {
+  const own = templates.filter((each) => !isSidecar(each));
+  const others = own.filter(({ image }) => knownImage(image)?.class !== "infrastructure");
+  return others.length > 0 ? others : own;
+}
 
 /** A program that keeps data is what a container is started with, whatever its image is called. */
 function programProofs({ templates }: FoundWorkload): string[] {
-  const started = ownContainers(templates).flatMap((each) => {
-    const words = startWords([each]).filter((word) => word !== "" && !SHELL_WORDS.has(nameIn(word)));
-    return words.slice(0, 1).map(nameIn);
-  });
-  const server = started.find((name) => SERVER_PROGRAMS.has(name));
+  const server = ownContainers(templates)
+    .map(startedIn)
+    .find((name) => SERVER_PROGRAMS.has(name));
   return server === undefined ? [] : [`it starts '${server}', which keeps data`];
+}
+
+/** The program that a container is started with, within a shell too; empty where its image says it. */
+function startedIn(container: FoundContainer): string {
+  const word = startWords([container]).find((each) => each !== "" && !SHELL_WORDS.has(nameIn(each)));
+  return nameIn(word ?? "");
 }
 
 /** The name of a program's file: `redis-server` of `/usr/bin/redis-server`. */
@@ -245,9 +253,7 @@ const ROLE_LABELS = ["app.kubernetes.io/name", "app.kubernetes.io/component", "c
 
 /** What its own name, a label, or the name of its image ends in that is a store's: a hint, no more. */
 function storeNames({ name, podLabels, templates }: FoundWorkload): string[] {
-  const images = templates
-    .filter((each) => !isSidecar(each))
-    .map(({ image }) => repositoryOf(image).at(-1) ?? "");
+  const images = ownContainers(templates).map(({ image }) => repositoryOf(image).at(-1) ?? "");
   const roles = ROLE_LABELS.flatMap((label) => podLabels[label] ?? []);
   const found = [name, ...images, ...roles].find((each) => STORE_WORDS.has(headOf(each)));
   return found === undefined ? [] : [`'${found}' is called like a store of data`];
@@ -301,7 +307,7 @@ function servingContainers(
   services: readonly FoundService[],
 ): readonly FoundContainer[] {
   const targets = new Set(services.flatMap((service) => callPorts(service)).map(({ target }) => target));
-  const containers = ownContainers(templates);
+  const containers = templates.filter((each) => !isSidecar(each));
   const reached = containers.filter(({ ports }) =>
     ports.some(
       ({ containerPort, name }) => targets.has(containerPort ?? Number.NaN) || targets.has(name ?? ""),
@@ -328,11 +334,15 @@ function infrastructureProofs(
     ({ name: portName, port }) =>
       TELEMETRY_PORTS.has(port) || wordsOf(portName).some((word) => TELEMETRY_NAMES.has(word)),
   );
+  const exporter = serving.find(({ image }) => isExporter(repositoryOf(image).at(-1) ?? ""));
   const registering = registryVariable(name, services, references);
   const head = headOf(name);
   const hinted = ports.find(({ port }) => INFRASTRUCTURE_HINT_PORTS.get(port)?.has(head) === true);
   return [
     ...(known === undefined ? [] : [`'${known.image}' serves the cluster and its operators`]),
+    ...(exporter === undefined
+      ? []
+      : [`'${exporter.image}' is called like an exporter of a store's metrics`]),
     ...(telemetry === undefined
       ? []
       : [
@@ -364,6 +374,12 @@ function operatorProofs(
 
 const isOperator = (name: string): boolean => /-?(?:operator|controller-manager)$/.test(name.slice(0, 253));
 
+/** `rabbitmq-exporter`, not `report-exporter`. */
+function isExporter(name: string): boolean {
+  const [last, store = ""] = wordsOf(name).reverse();
+  return last === "exporter" && STORE_WORDS.has(store);
+}
+
 const REGISTRIES = new Set(["registry", "eureka", "discovery", "nacos", "consul"]);
 const REGISTERING = /REGISTRY|EUREKA|DISCOVERY|NACOS|CONSUL/;
 
@@ -379,6 +395,16 @@ function registryVariable(
     .find(({ variable }) => variable.length < 200 && REGISTERING.test(variable.toUpperCase()))?.variable;
 }
 
+const CALLED_BY_REGISTRY = /EUREKA|NACOS|CONSUL|DISCOVERY|DUBBO/;
+
+/** The variable by which a workload with a port makes itself known to callers that ask no Service. */
+function registeredBy({ templates }: FoundWorkload): string | undefined {
+  return ownContainers(templates)
+    .filter(({ ports }) => ports.some(({ name }) => !isForOperation(name ?? "")))
+    .flatMap(({ env }) => env)
+    .find(({ name }) => CALLED_BY_REGISTRY.test(name.slice(0, 200).toUpperCase()))?.name;
+}
+
 function loadProofs(
   { name }: FoundWorkload,
   serving: readonly FoundContainer[],
@@ -386,6 +412,8 @@ function loadProofs(
 ): string[] {
   const known = serving.find(({ image }) => knownImage(image)?.class === "load");
   if (known !== undefined) return [`'${known.image}' makes load`];
+  const program = serving.map((each) => loadProgramIn(each)).find((each) => each !== undefined);
+  if (program !== undefined) return [`it starts '${program}', which makes load`];
   const images = serving.map(({ image }) => repositoryOf(image).at(-1) ?? "");
   const named = [name, ...images].find((each) =>
     LOAD_NAMES.some((load) => `-${wordsOf(each).join("-")}-`.includes(`-${load}-`)),
@@ -394,6 +422,13 @@ function loadProofs(
   return named === undefined || isCalled
     ? []
     : [`'${named}' is called like a load generator, and no other workload calls it`];
+}
+
+/** The client that a container is started with; one that asks for single pages counts where a shell repeats it. */
+function loadProgramIn(container: FoundContainer): string | undefined {
+  const program = startedIn(container);
+  const isLoop = PAGE_PROGRAMS.has(program) && startWords([container]).includes("while");
+  return LOAD_PROGRAMS.has(program) || isLoop ? program : undefined;
 }
 
 /** Whether anything shows that it answers requests: a probe over HTTP or gRPC, or a port called so. */
@@ -428,6 +463,9 @@ function calls(workload: FoundWorkload, { calledBy, services, servicesKnown }: S
   const calling = services.find((service) => isCalledBy(service));
   if (calling !== undefined) return nature("service", [`Service '${calling.name}' leads to it`], false);
   if (calledBy !== undefined) return nature("service", [calledBy], false);
+  const registration = registeredBy(workload);
+  if (registration !== undefined && services.length === 0)
+    return nature("service", [`it is found by a registry of services (${registration})`], false);
   // Where no Service is known at all, who calls whom is not known either.
   if (!servicesKnown) return nature("service", ["no Service is known at all"], false);
   const why =

@@ -156,11 +156,12 @@ class Reading {
     const isOwn = ({ namespace = own }: Declared): boolean => namespace === own;
     // Of two of one kind and name the last counts, in the place of the first.
     const byKey = new Map(this.declared.filter(isOwn).map((each) => [each.key, each]));
-    for (const { file, key, kind, manifest, mayBeTemplate } of byKey.values()) {
+    for (const { file, isWorkload, key, kind, manifest, mayBeTemplate } of byKey.values()) {
       const metadata = { uid: key, ...manifest.metadata, namespace: own };
       try {
         take(found, kind, { ...manifest, metadata });
       } catch (error) {
+        if (isWorkload) found.unread.push(metadata.name ?? "");
         if (mayBeTemplate) {
           this.templates.add(file);
           continue;

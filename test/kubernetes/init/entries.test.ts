@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { InitRefusal } from "@tradewind/kubernetes/init/init.ts";
-import { WEB, applicationIn, objectsIn, service, workload, write } from "./manifests.ts";
+import { initialise, InitRefusal } from "@tradewind/kubernetes/init/init.ts";
+import { readManifests } from "@tradewind/kubernetes/init/read-manifests.ts";
+import { OPTIONS, WEB, applicationIn, objectsIn, service, workload, write } from "./manifests.ts";
 import type { Manifest } from "./manifests.ts";
 
 const route = (kind: string, spec: object): Manifest => ({ kind, metadata: { name: "way" }, spec });
@@ -163,6 +164,27 @@ describe("the entry", () => {
       container: { env: [{ name: "TARGET", value: "http://frontend-proxy:8080/" }] },
     });
     expect(applicationIn(await write([...services, ...more, load])).entry).toBe("frontend-proxy");
+  });
+
+  it("is the one that has a port of its nodes", async () => {
+    const ports = [{ containerPort: 8080, hostPort: 80 }];
+    const result = await write([
+      ...services,
+      workload("edge", "acme/edge", { container: { ports } }),
+      service("edge"),
+    ]);
+    expect([result.entry, result.why]).toEqual(["edge", "behind port 80 of its nodes"]);
+  });
+
+  it("is asked for where the manifest of another workload cannot be read", async () => {
+    const broken = { ...workload("shop", "acme/shop"), spec: { template: { spec: { containers: "none" } } } };
+    const text = JSON.stringify({
+      kind: "List",
+      items: [broken, workload("cart", "acme/cart"), service("cart")],
+    });
+    const { found, notes } = await readManifests(["-"], "shop", async () => text);
+    expect(notes.join()).toMatch(/Deployment 'shop' is left out/);
+    expect(() => initialise(found, OPTIONS)).toThrow(/--entry: cart/);
   });
 
   it("is asked for where users reach a kind that is not read, and that kind is named", async () => {

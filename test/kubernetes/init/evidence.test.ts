@@ -32,6 +32,13 @@ describe("init takes workloads of others' kinds that /scale changes", () => {
     );
   });
 
+  it("a DeploymentConfig that is written as OpenShift did before it had groups", async () => {
+    const web = { ...workload("web", "acme/web", { kind: "DeploymentConfig" }), apiVersion: "v1" };
+    expect(applicationIn(await write([web, service("web")])).services).toMatchObject([
+      { workload: { apiVersion: "apps.openshift.io/v1", kind: "DeploymentConfig", name: "web" } },
+    ]);
+  });
+
   it("and leaves those of them alone that keep data", async () => {
     const clones = {
       ...workload("ledger", "acme/ledger", {
@@ -315,7 +322,47 @@ describe("init leaves a workload alone", () => {
       ],
       /Kibana 'desk' made it and sets back what others change/,
     ],
+    [
+      "with a volume in a folder of the second version of a database",
+      [
+        workload("series", "acme/series", { container: mount("/var/lib/influxdb2"), volumes: scratch }),
+        service("series"),
+      ],
+      /\/var\/lib\/influxdb2/,
+    ],
+    [
+      "that shows the metrics of a broker",
+      [workload("watch", "acme/rabbitmq-exporter"), service("watch", 9419)],
+      /'acme\/rabbitmq-exporter' is called like an exporter/,
+    ],
+    [
+      "that asks for one page again and again",
+      [
+        workload("visits", "acme/curl", {
+          container: { command: ["sh", "-c", "while true; do curl -s http://shop; sleep 1; done"] },
+        }),
+        service("visits"),
+      ],
+      /it starts 'curl', which makes load/,
+    ],
+    [
+      "that starts a load generator",
+      [
+        workload("visits", "acme/visits", { container: { args: ["siege", "http://shop"] } }),
+        service("visits"),
+      ],
+      /it starts 'siege', which makes load/,
+    ],
     ["that nobody calls", [workload("batch", "acme/batch")], /no Service leads to it/],
+    [
+      "that a registry of services knows, without a port",
+      [
+        workload("batch", "acme/batch", {
+          container: { env: [{ name: "EUREKA_URL", value: "http://eureka:8761" }] },
+        }),
+      ],
+      /no Service leads to it/,
+    ],
     [
       "that is called for its metrics only",
       [workload("batch", "acme/batch"), service("batch", { port: 9100, name: "http-metrics" })],
@@ -438,6 +485,37 @@ describe("init takes a workload", () => {
           },
         }),
         service("page"),
+      ],
+    ],
+    [
+      "with a pool of connections to a database beside it",
+      [
+        workload("page", "acme/page", {
+          sidecars: [{ name: "pool", image: "edoburu/pgbouncer:1", ...onPort(5432) }],
+        }),
+        service("page"),
+      ],
+    ],
+    [
+      "that fetches a page before it starts",
+      [
+        workload("page", "acme/page", {
+          container: { command: ["sh", "-c", "curl -so /tmp/rules http://rules; exec ./page"] },
+        }),
+        service("page"),
+      ],
+    ],
+    ["that writes reports out", [workload("page", "acme/report-exporter"), service("page")]],
+    [
+      "that collects data at a port of collectors",
+      [workload("data-collector", "acme/data"), service("data-collector", 8888)],
+    ],
+    [
+      "that callers find by a registry of services",
+      [
+        workload("stock", "acme/stock", {
+          container: { ...onPort(8081), env: [{ name: "EUREKA_URL", value: "http://eureka:8761" }] },
+        }),
       ],
     ],
     ["that Dapr calls", [workload("add", "acme/add", { annotations: { "dapr.io/app-port": "6000" } })]],
