@@ -12,6 +12,21 @@ import type { NodeCapacity } from "@tradewind/core/contract/workload.ts";
 /** Why a node does not take the next pod of a workload. */
 export type Refusal = "not-ready" | "taint" | "labels" | "room" | "together" | "apart" | "spread";
 
+/** A pod of another workload, with what it takes of its node. */
+export interface HeldRoom {
+  /** `shop/cart`. */
+  readonly workload: string;
+  readonly node: string;
+  readonly requests: Placing["requests"];
+}
+
+/** Room on one node that others would have to leave for the next pod. */
+export interface RoomToMake {
+  readonly node: string;
+  /** Pods that would have to go, by workload. */
+  readonly pods: ReadonlyMap<string, number>;
+}
+
 /** Room for rounding of sums of fractions. */
 const SLACK = 1e-9;
 const BLOCKING = new Set(["NoSchedule", "NoExecute"]);
@@ -68,6 +83,23 @@ export class Placement {
     );
   }
 
+  /**
+   * The fewest pods that would have to go for the next pod of the workload to fit some node, those that hold most of what is short first.
+   * @param held what pods of other workloads take
+   * @returns undefined where it is not for want of room, or no such pods hold enough
+   */
+  roomToMake(placing: Placing, held: readonly HeldRoom[]): RoomToMake | undefined {
+    const places = new Places(this.nodes, placing);
+    const byNode = Map.groupBy(held, ({ node }) => node);
+    const ways = this.nodes.flatMap((node): RoomToMake[] => {
+      if (staticRefusal(node, placing) !== undefined || places.refusal(node) !== undefined) return [];
+      const pods = podsToGo(leftOf(node), placing, byNode.get(node.name) ?? []);
+      return pods === undefined ? [] : [{ node: node.name, pods }];
+    });
+    const count = ({ pods }: RoomToMake): number => [...pods.values()].reduce((sum, each) => sum + each, 0);
+    return ways.sort((a, b) => count(a) - count(b) || (a.node < b.node ? -1 : 1))[0];
+  }
+
   /** How many pods more of the workload nodes would take one after the other, if nothing else came. @param most counts no further */
   fits(placing: Placing, most: number): number {
     const open = this.nodes.filter((node) => staticRefusal(node, placing) === undefined);
@@ -92,6 +124,25 @@ export class Placement {
     }
     return fit;
   }
+}
+
+/** Which pods have to leave a node for the next one; undefined where all of them hold too little. */
+function podsToGo(
+  left: Left,
+  { requests }: Placing,
+  held: readonly HeldRoom[],
+): ReadonlyMap<string, number> | undefined {
+  const short =
+    Object.keys(requests).find((name) => (left[name] ?? Infinity) < (requests[name] ?? 0)) ?? "cpu";
+  const gone = new Map<string, number>();
+  const largest = held.toSorted((a, b) => (b.requests[short] ?? 0) - (a.requests[short] ?? 0));
+  for (const pod of largest) {
+    if (podsIn(left, requests) > 0) break;
+    for (const [name, amount] of [...Object.entries(pod.requests), ["pods", 1] as const])
+      if (left[name] !== undefined) left[name] += amount;
+    gone.set(pod.workload, (gone.get(pod.workload) ?? 0) + 1);
+  }
+  return podsIn(left, requests) > 0 ? gone : undefined;
 }
 
 /** How many pods more of the workload a node has slots, memory and all else for but CPU. */

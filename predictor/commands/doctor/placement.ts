@@ -9,13 +9,16 @@ import { BoundPod, Pod } from "@tradewind/kubernetes/objects/pod.ts";
 import { scalable, withTemplates } from "@tradewind/kubernetes/objects/scalable.ts";
 import { workloadList } from "@tradewind/kubernetes/workloads/workload-list.ts";
 import { addsFor, Placement } from "../../nodes/placement.ts";
-import type { Refusal } from "../../nodes/placement.ts";
+import type { HeldRoom, Refusal, RoomToMake } from "../../nodes/placement.ts";
 import type { Finding } from "../../sources/source.ts";
 import { listed } from "./listed.ts";
 
 const SUBJECT = "room on nodes";
 /** Workloads that are named one by one. */
 const MOST_NAMED = 20;
+
+/** Pods more of a workload that are told apart from any number. */
+const PODS_COUNTED = 10;
 
 const WORDS: Readonly<Record<Refusal, string>> = {
   "not-ready": "not ready",
@@ -74,9 +77,24 @@ async function readPlaces(client: ApiClient, places: readonly (string | undefine
   );
 }
 
+/** `1 pod of 'shop/cart' would have to leave n1`. */
+function inWords({ node, pods }: RoomToMake): string {
+  const names = [...pods].map(
+    ([workload, count]) => `${count} ${count === 1 ? "pod" : "pods"} of '${workload}'`,
+  );
+  return `${names.join(" and ")} would have to leave ${node}`;
+}
+
 function placementFindings({ nodeGroups = [], nodes = [], workloads }: WorkloadList): Finding[] {
   if (nodes.length === 0 || workloads.length === 0) return [];
   const placement = new Placement(nodes);
+  const held = workloads.flatMap(({ name, namespace, placing, pods }) =>
+    pods.map(({ node }): HeldRoom => ({
+      workload: `${namespace}/${name}`,
+      node,
+      requests: placing?.requests ?? {},
+    })),
+  );
   const stuck = workloads.flatMap(({ name, namespace, placing }): Finding[] => {
     if (placing === undefined || nodeGroups.some((group) => addsFor(group, placing))) return [];
     const refusals = [...placement.refusals(placing).values()];
@@ -84,17 +102,30 @@ function placementFindings({ nodeGroups = [], nodes = [], workloads }: WorkloadL
     const why = [...Map.groupBy(refusals, (each) => each)]
       .map(([refusal, all]) => `${all.length} ${refusal === undefined ? "" : WORDS[refusal]}`)
       .join(", ");
+    const own = `${namespace}/${name}`;
+    const way = placement.roomToMake(
+      placing,
+      held.filter(({ workload }) => workload !== own),
+    );
     return [
       {
         subject: SUBJECT,
         level: "warning",
-        message: `no node takes another pod of '${namespace}/${name}': ${why}`,
+        message: `no node takes another pod of '${own}': ${why}${way === undefined ? "" : `; ${inWords(way)}`}`,
         remedy:
           "add nodes, lower requests, or change what its pods ask of nodes; no more replicas are planned until then",
       },
     ];
   });
   if (stuck.length > 0) return stuck.slice(0, MOST_NAMED);
-  const message = `the next pod of each of ${workloads.length} workloads has a node, or one can be added`;
+  const scarce = workloads
+    .flatMap(({ name, namespace, placing }) => {
+      if (placing === undefined || nodeGroups.some((group) => addsFor(group, placing))) return [];
+      return [{ name: `${namespace}/${name}`, more: placement.fits(placing, PODS_COUNTED) }];
+    })
+    .sort((a, b) => a.more - b.more)
+    .find(({ more }) => more < PODS_COUNTED);
+  const fewest = scarce === undefined ? "" : `; the fewest more: ${scarce.more} of '${scarce.name}'`;
+  const message = `the next pod of each of ${workloads.length} workloads has a node, or one can be added${fewest}`;
   return [{ subject: SUBJECT, level: "ok", message }];
 }

@@ -198,3 +198,33 @@ describe("nodes that an autoscaler can add", () => {
 it("a requirement of a later API is met by no label", () => {
   expect(meets({ key: "disk", operator: "Like", values: ["s*"] }, "ssd")).toBe(false);
 });
+
+describe("the pods that would have to go for the next one", () => {
+  const held = (workload: string, on: string, cpu: number) => ({ workload, node: on, requests: { cpu } });
+  const wayIn = (nodes: readonly NodeCapacity[], pods: Parameters<Placement["roomToMake"]>[1]) => {
+    const way = new Placement(nodes).roomToMake(web(), pods);
+    return way && [way.node, Object.fromEntries(way.pods)];
+  };
+  const full = { taken: { cpu: 3.5, pods: 4 } };
+
+  it("are the fewest of all nodes that are for it", () => {
+    const pods = [
+      ...["a", "a", "a"].map((on) => held("shop/cart", on, 0.3)),
+      held("shop/small", "b", 0.1),
+      held("shop/large", "b", 0.6),
+      held("shop/large", "tainted", 2),
+    ];
+    const tainted = node("tainted", { ...full, taints: [CONTROL_PLANE] });
+    expect(wayIn([node("a", full), node("b", full), tainted], pods)).toEqual(["b", { "shop/large": 1 }]);
+    expect(wayIn([node("a", full)], pods)).toEqual(["a", { "shop/cart": 2 }]);
+  });
+
+  it("are any where only a slot is missing", () => {
+    const noSlot = node("a", { pods: 3, taken: { cpu: 1, pods: 3 } });
+    expect(wayIn([noSlot], [held("shop/cart", "a", 0.1)])).toEqual(["a", { "shop/cart": 1 }]);
+  });
+
+  it("are not known where all that can be seen hold too little", () => {
+    expect(wayIn([node("a", full)], [held("shop/cart", "a", 0.1)])).toBeUndefined();
+  });
+});

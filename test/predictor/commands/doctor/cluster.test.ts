@@ -8,7 +8,7 @@ import { rulesFor } from "@tradewind/kubernetes/client/rights.ts";
 import { examine } from "@tradewind/predictor/commands/doctor/doctor.ts";
 import { DoctorOptions } from "@tradewind/predictor/commands/doctor/options.ts";
 import { FakeApiServer } from "../../../kubernetes/fake-api-server.ts";
-import { deployment, pod } from "../../../kubernetes/cluster-objects.ts";
+import { deployment, pod, replicaSet } from "../../../kubernetes/cluster-objects.ts";
 import { ASKS_TRADEWIND, CPU, kedaHpa, scaledObject } from "../../../kubernetes/keda-objects.ts";
 import type { Grant } from "../../../kubernetes/fake-access.ts";
 
@@ -146,9 +146,17 @@ describe("doctor in a cluster", () => {
         /^warning: no node takes another pod of 'shop\/cart': 1 have a taint .*, 1 have too little CPU, memory or slots left -> add nodes/,
       ),
     ]);
+    fake.put(RESOURCES.deployments, deployment("search", { requests: { cpu: "400m" } }));
+    fake.put(RESOURCES.replicaSets, replicaSet("search-1", "search"));
+    const owner = { kind: "ReplicaSet", name: "search-1", uid: "replicaset-search-1" };
+    fake.put(RESOURCES.pods, pod("search-1-a", { requests: { cpu: "400m" }, owner }));
+    fake.put(RESOURCES.pods, pod("tenant", { namespace: "others", requests: { cpu: "900m" } }));
+    expect((await said())[0]).toMatch(/; 1 pod of 'shop\/search' would have to leave node-1 -> /);
     fake.put(RESOURCES.nodes, node("node-2", "2"));
     expect(await said()).toEqual([
-      expect.stringMatching(/^ok: the next pod of each of 1 workloads has a node/),
+      expect.stringMatching(
+        /^ok: the next pod of each of 2 workloads has a node.*; the fewest more: 2 of 'shop\/cart'/,
+      ),
     ]);
   });
 
