@@ -1,3 +1,4 @@
+import { adamState, adamStep } from "@tradewind/core/students/adam.ts";
 import { standardNormal } from "@tradewind/core/values/rng.ts";
 import type { Rng } from "@tradewind/core/values/rng.ts";
 
@@ -8,7 +9,6 @@ const INPUTS = 3;
 const GATES = 3;
 const BATCH = 32;
 const LEARNING_RATE = 3e-3;
-const [DECAY_MEAN, DECAY_SQUARE] = [0.9, 0.999];
 
 export interface GruData {
   /** Load over its interquartile range, about its median, both of the training part. */
@@ -83,24 +83,15 @@ export class Gru {
 
   /** @param until end of the training part; origins are taken in random order */
   train(until: number, epochs: number, rng: Rng): void {
-    const mean = new Float64Array(this.weights.length);
-    const square = new Float64Array(this.weights.length);
+    const adam = adamState(this.weights);
     const first = PAST;
     const last = until - Math.max(...this.data.aheads) - 1;
-    let batches = 0;
     for (let count = epochs * (last - first); count > 0; count -= BATCH) {
       this.gradient.fill(0);
       for (let example = 0; example < BATCH; example += 1)
         this.backward(first + Math.floor(rng() * (last - first)));
-      batches += 1;
-      for (let at = 0; at < this.weights.length; at += 1) {
-        const slope = Math.max(-1, Math.min(1, of(this.gradient, at) / BATCH));
-        mean[at] = DECAY_MEAN * of(mean, at) + (1 - DECAY_MEAN) * slope;
-        square[at] = DECAY_SQUARE * of(square, at) + (1 - DECAY_SQUARE) * slope * slope;
-        const corrected = of(mean, at) / (1 - DECAY_MEAN ** batches);
-        const spread = Math.sqrt(of(square, at) / (1 - DECAY_SQUARE ** batches)) + 1e-8;
-        this.weights[at] = of(this.weights, at) - (LEARNING_RATE * corrected) / spread;
-      }
+      const slopes = this.gradient.map((sum) => Math.max(-1, Math.min(1, sum / BATCH)));
+      adamStep(this.weights, slopes, adam, { rate: LEARNING_RATE });
     }
   }
 

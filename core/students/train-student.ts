@@ -1,6 +1,7 @@
 import { STUDENT_PARAMETERS } from "../contract/students.ts";
 import { standardNormal } from "../values/rng.ts";
 import type { Rng } from "../values/rng.ts";
+import { adamState, adamStep } from "./adam.ts";
 import { ACTIONS, AT, INPUTS, LAYER_NORM_FLOOR, Student, UNITS } from "./student.ts";
 import type { StudentActions } from "./student.ts";
 
@@ -33,7 +34,7 @@ export function trainStudent(
   const p = drawn(rng);
   const gradient = new Float64Array(STUDENT_PARAMETERS);
   const pass = new Pass(p, gradient);
-  const adam = { first: new Float64Array(p.length), second: new Float64Array(p.length), steps: 0 };
+  const adam = adamState(p);
   const order = pairs.map((_, i) => i);
   for (let epoch = 0; epoch < epochs; epoch += 1) {
     shuffle(order, rng);
@@ -46,7 +47,7 @@ export function trainStudent(
         const pair = pairs[i] as Pair;
         sum += pass.learn(pair, weightOf(pair) / batch.length);
       }
-      step(p, gradient, adam, rate);
+      adamStep(p, gradient, adam, { rate, decay: DECAY });
     }
     onEpoch?.(epoch, sum / Math.max(1, pairs.length));
   }
@@ -230,25 +231,6 @@ export function gradientOf(parameters: Float64Array, pair: Pair): Float64Array {
   const gradient = new Float64Array(STUDENT_PARAMETERS);
   new Pass(parameters, gradient).learn(pair, 1);
   return gradient;
-}
-
-function step(
-  p: Float64Array,
-  gradient: Float64Array,
-  adam: { first: Float64Array; second: Float64Array; steps: number },
-  rate: number,
-): void {
-  adam.steps += 1;
-  const [firstBias, secondBias] = [1 - 0.9 ** adam.steps, 1 - 0.999 ** adam.steps];
-  for (let i = 0; i < p.length; i += 1) {
-    const slope = gradient[i] as number;
-    const first = 0.9 * (adam.first[i] as number) + 0.1 * slope;
-    const second = 0.999 * (adam.second[i] as number) + 0.001 * slope * slope;
-    adam.first[i] = first;
-    adam.second[i] = second;
-    const moved = first / firstBias / (Math.sqrt(second / secondBias) + 1e-8);
-    p[i] = (p[i] as number) - rate * (moved + DECAY * (p[i] as number));
-  }
 }
 
 function shuffle(order: number[], rng: Rng): void {

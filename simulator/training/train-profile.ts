@@ -1,3 +1,5 @@
+import { adamState, adamStep } from "@tradewind/core/students/adam.ts";
+import type { AdamState } from "@tradewind/core/students/adam.ts";
 import { seededRng, standardNormal } from "@tradewind/core/values/rng.ts";
 import type { Rng } from "@tradewind/core/values/rng.ts";
 import { mean } from "@tradewind/core/values/statistics.ts";
@@ -15,8 +17,6 @@ import {
 import type { PartName } from "@tradewind/predictor/models/network/shape.ts";
 import type { HeldOut, NetworkErrors } from "@tradewind/predictor/models/network/shipped-form.ts";
 import type { Tensors } from "../teacher/td3/engine.ts";
-import { adamState, adamStep } from "../teacher/td3/update.ts";
-import type { AdamState } from "../teacher/td3/update.ts";
 import type { Tensor } from "./graph.ts";
 import { AS_IT_IS, lessonBatch, lossOf, quantilesOf, weightTensors } from "./graph.ts";
 import { ASKS, LESSON, QUESTION, QUESTIONS } from "./lesson.ts";
@@ -25,7 +25,7 @@ import { ASKS, LESSON, QUESTION, QUESTIONS } from "./lesson.ts";
 export interface ProfileTraining {
   readonly values: Float32Array;
   readonly averaged: Float32Array;
-  readonly adam: AdamState;
+  readonly adam: AdamState<Float32Array>;
   steps: number;
 }
 
@@ -55,7 +55,7 @@ export function newTraining(seed: number): ProfileTraining {
   for (let i = 0; i < columns; i += 1) values[from + i] = i === 0 ? FIRST_LEVEL : FIRST_STEP;
   const { out } = PARTS;
   for (let j = 0; j < HEAD; j += 1) values[out.from + j * out.columns] = -2 + 0.3 * standardNormal(rng);
-  return { values, averaged: values.slice(), adam: adamState(WEIGHT_COUNT), steps: 0 };
+  return { values, averaged: values.slice(), adam: adamState(values), steps: 0 };
 }
 
 export interface TrainingSchedule {
@@ -102,7 +102,7 @@ export function trainStep(
   if (!Number.isFinite(loss)) throw new Error("a loss of the training is not finite");
   shorten(gradient);
   const rate = rateAt(steps, schedule);
-  adamStep(values, gradient, adam, rate);
+  adamStep(values, gradient, adam, { rate });
   const kept = Math.min(AVERAGED, (1 + steps) / (10 + steps));
   for (let i = 0; i < values.length; i += 1) {
     values[i] = (values[i] as number) * (1 - rate * DECAY);

@@ -1,3 +1,5 @@
+import { adamState, adamStep } from "@tradewind/core/students/adam.ts";
+import type { AdamState } from "@tradewind/core/students/adam.ts";
 import type { Tensor } from "@tensorflow/tfjs-core";
 import { standardNormal } from "@tradewind/core/values/rng.ts";
 import type { Rng } from "@tradewind/core/values/rng.ts";
@@ -8,8 +10,7 @@ import { partsOf, policy, stateBatch, value } from "./graph.ts";
 import { actorNetwork, actorRow, criticNetwork, drawn, SEEN } from "./networks.ts";
 import type { Network, Shape } from "./networks.ts";
 import type { Transition } from "./replay.ts";
-import { adamState, adamStep, follow, smoothedAction, targetValue } from "./update.ts";
-import type { AdamState } from "./update.ts";
+import { follow, smoothedAction, targetValue } from "./update.ts";
 
 /** As in the authors' code, where the paper does not say. */
 export const TD3_SETTINGS = {
@@ -27,7 +28,7 @@ export const TD3_SETTINGS = {
 export interface Learner {
   readonly values: Float32Array;
   readonly target: Float32Array;
-  readonly adam: AdamState;
+  readonly adam: AdamState<Float32Array>;
 }
 
 export interface Td3State {
@@ -39,7 +40,7 @@ export interface Td3State {
 const learner = (values: Float32Array): Learner => ({
   values,
   target: values.slice(),
-  adam: adamState(values.length),
+  adam: adamState(values),
 });
 
 /** An actor's last layer begins at this share of He's start. */
@@ -216,7 +217,7 @@ export class Td3 {
       return (at as Tensor).dataSync()[0] ?? Number.NaN;
     });
     if (!Number.isFinite(before)) throw new Error("a loss of the training is not finite");
-    adamStep(values, gradient, adam, TD3_SETTINGS.rate);
+    adamStep(values, gradient, adam, { rate: TD3_SETTINGS.rate });
     return before;
   }
 }

@@ -19,29 +19,3 @@ export function follow(target: Float32Array, source: Float32Array, keep: number)
     target[i] = keep * (target[i] as number) + (1 - keep) * (source[i] as number);
   }
 }
-
-export interface AdamState {
-  readonly first: Float32Array;
-  readonly second: Float32Array;
-  steps: number;
-}
-
-export const adamState = (length: number): AdamState => ({
-  first: new Float32Array(length),
-  second: new Float32Array(length),
-  steps: 0,
-});
-
-/** One step of Adam (Kingma and Ba 2015) down the gradient. In place. */
-export function adamStep(values: Float32Array, gradient: Float32Array, state: AdamState, rate: number): void {
-  state.steps += 1;
-  const { first, second, steps } = state;
-  const [firstBias, secondBias] = [1 - 0.9 ** steps, 1 - 0.999 ** steps];
-  for (let i = 0; i < values.length; i += 1) {
-    const slope = gradient[i] as number;
-    first[i] = 0.9 * (first[i] as number) + 0.1 * slope;
-    second[i] = 0.999 * (second[i] as number) + 0.001 * slope * slope;
-    const moved = (first[i] as number) / firstBias / (Math.sqrt((second[i] as number) / secondBias) + 1e-8);
-    values[i] = (values[i] as number) - rate * moved;
-  }
-}
