@@ -155,7 +155,7 @@ async function startParts(setting: Setting): Promise<Record<string, string>> {
   const rates = makeRates(setting);
   const nodes = new NodeRoom();
   const applications = await openApplications(setting, { rates, nodes });
-  followAgents(setting, nodes, rates);
+  followAgents(setting, applications, { nodes, rates });
   const onSpans = (batch: SpanBatch): AddResult => applications.take(batch);
   const onDurations: OnDurations = (points) => applications.takeDurations(points);
   const state = (): string | undefined => applications.remembered();
@@ -350,8 +350,8 @@ function makeRates({ metrics, options }: Setting): ContainerRates {
 
 function followAgents(
   { clock, ends, log, metrics, options }: Setting,
-  nodes: NodeRoom,
-  rates: ContainerRates,
+  applications: Applications,
+  { nodes, rates }: { readonly nodes: NodeRoom; readonly rates: ContainerRates },
 ): void {
   const follower = new AddressFollower({
     targets: options.agents,
@@ -369,6 +369,7 @@ function followAgents(
     clock,
     rng: Math.random,
     log,
+    fresh: () => new Map(applications.planned().flatMap((each) => [...each.fresh()])),
     onSnapshot: (url, snapshot, exchange) => {
       rates.record(url, snapshot, exchange);
       nodes.seen(snapshot.node, snapshot.capacity, exchange.answeredAtMs, snapshot.inventory);

@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import type { Freshness } from "@tradewind/core/contract/freshness.ts";
 import { describeError } from "@tradewind/core/values/errors.ts";
 import type { Logger } from "@tradewind/core/process/log.ts";
 import type { FoundContainer } from "../cgroup/discovery.ts";
@@ -112,6 +113,15 @@ export class ContainerRegistry implements ProbeFailures {
 
   *containers(): Generator<Container> {
     for (const { container } of this.#kept.values()) yield container;
+  }
+
+  /** Reads containers of these pods at least so often for a minute. @param pods seconds by pod uid */
+  hasten(pods: Freshness): void {
+    for (const { container, readings } of this.#kept.values()) {
+      const seconds = pods.get(container.names.podUid ?? container.found?.podUid ?? "");
+      if (seconds === undefined) continue;
+      for (const { signalId } of readings) this.#options.schedule.hasten(signalId, seconds);
+    }
   }
 
   /** The sampling state of every probe, by kind. */

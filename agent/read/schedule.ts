@@ -20,6 +20,8 @@ const REBALANCE_MS = 30_000;
 /** What falls due within this time is read now: cycles do not come at exact times. */
 const AHEAD_MS = 100;
 const SLOW_MS = 50;
+/** How long a reader's wish for readings holds after it was last said. */
+const ASKED_MS = 60_000;
 /** Readings come in the last cycle of a window: cycles are a second apart. */
 const LEAD_MS = 1_000;
 
@@ -30,6 +32,8 @@ export class Schedule {
   readonly #sampler: Sampler;
   readonly #readings = new Map<SignalId, Reading>();
   #rebalancedMs = 0;
+  /** What is asked for has changed since the budget was weighed. */
+  #isOutOfBalance = false;
   #samples = 0;
   #failures = 0;
   #slow = 0;
@@ -72,6 +76,12 @@ export class Schedule {
     this.#sampler.wake(channels, this.#clock.monotonicMs());
   }
 
+  /** Reads a signal at least so often for a minute, as far as the cost budget goes. */
+  hasten(id: SignalId, seconds: number): void {
+    const nowMs = this.#clock.monotonicMs();
+    if (this.#sampler.hasten(id, seconds, nowMs + ASKED_MS, nowMs)) this.#isOutOfBalance = true;
+  }
+
   state(id: SignalId): SignalState | undefined {
     return this.#sampler.state(id);
   }
@@ -94,8 +104,9 @@ export class Schedule {
       nowMs = this.#read(id, nowMs);
       if (nowMs - startMs > sliceMs) return false;
     }
-    if (nowMs - this.#rebalancedMs > REBALANCE_MS) {
+    if (this.#isOutOfBalance || nowMs - this.#rebalancedMs > REBALANCE_MS) {
       this.#rebalancedMs = nowMs;
+      this.#isOutOfBalance = false;
       this.#sampler.rebalance();
     }
     return true;

@@ -1,6 +1,9 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import { freshnessIn } from "@tradewind/core/contract/freshness.ts";
+import type { Freshness } from "@tradewind/core/contract/freshness.ts";
+import { ANYBODY } from "@tradewind/core/net/access-tokens.ts";
 import type { ConnectionLimits } from "@tradewind/core/net/connection-limits.ts";
-import type { HttpDoor } from "@tradewind/core/net/http-door.ts";
+import type { Admission, HttpDoor } from "@tradewind/core/net/http-door.ts";
 import type { SenderWork } from "@tradewind/core/net/sender-work.ts";
 import { closeHttp, createHttpServer, listenHttp } from "@tradewind/core/net/http-server.ts";
 import type { ReloadingTls } from "@tradewind/core/net/reloading-tls.ts";
@@ -14,6 +17,8 @@ import { CONTENT_TYPES, negotiate } from "../expose/format.ts";
 export interface Exposed {
   metrics(format: TextFormat): Iterable<string>;
   snapshot(): Iterable<string>;
+  /** A reader with a token asks for fresher figures of some pods. */
+  hasten(pods: Freshness): void;
   /** Undefined when ready, else what is missing. */
   notReady(): string | undefined;
 }
@@ -88,7 +93,7 @@ export class HttpSide {
         return this.#stream(request, response, CONTENT_TYPES[format], this.#exposed.metrics(format));
       }
       case "/v1/snapshot":
-        return this.#snapshot(request, response);
+        return this.#snapshot(request, response, admission);
       case "/openapi.json": {
         const { DESCRIPTION } = await import("./described.ts");
         return this.#stream(request, response, "application/json", [DESCRIPTION]);
@@ -113,7 +118,14 @@ export class HttpSide {
   }
 
   /** A snapshot without the node's capacity would be no snapshot: until it is known there is none. */
-  async #snapshot(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #snapshot(
+    request: IncomingMessage,
+    response: ServerResponse,
+    admission: Admission | undefined,
+  ): Promise<void> {
+    // Where no token is asked for, whoever asks is a stranger.
+    if (admission !== undefined && "caller" in admission && admission.caller !== ANYBODY)
+      this.#exposed.hasten(freshnessIn(request.url ?? ""));
     const missing = this.#exposed.notReady();
     if (missing !== undefined) return answerText(request, response, 503, missing);
     return this.#stream(request, response, "application/json", this.#exposed.snapshot());

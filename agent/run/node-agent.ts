@@ -1,3 +1,4 @@
+import type { Freshness } from "@tradewind/core/contract/freshness.ts";
 import type { Inventory } from "@tradewind/core/contract/snapshot.ts";
 import { freeDescriptors } from "@tradewind/core/net/descriptors.ts";
 import { describeError } from "@tradewind/core/values/errors.ts";
@@ -244,6 +245,10 @@ export class NodeAgent implements Exposed, Cycle {
         residentBytes: process.memoryUsage.rss(),
       },
     });
+  }
+
+  hasten(pods: Freshness): void {
+    this.#registry.hasten(pods);
   }
 
   notReady(): string | undefined {

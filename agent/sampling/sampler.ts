@@ -106,7 +106,7 @@ export class Sampler {
     row.weight = signal.weight;
     row.costSeconds = signal.costSeconds;
     row.wantedSeconds = row.intervalSeconds = signal.minSeconds;
-    row.lastMs = row.lastValue = row.rate = row.difference = Number.NaN;
+    row.lastMs = row.lastValue = row.rate = row.difference = row.askedUntilMs = Number.NaN;
     this.#count += 1;
     this.#queue.set(id, Number.isFinite(nowMs) ? nowMs : 0);
     return id;
@@ -121,6 +121,25 @@ export class Sampler {
     if (!this.has(id) || !isSignalNumber(tolerance)) return;
     const row = this.#row.at(id);
     row.tolerance = tolerance;
+  }
+
+  /**
+   * Reads a signal at least so often until a time, as far as the cost budget goes. An unknown id is ignored.
+   * @param seconds longest interval; the signal's shortest where it is less
+   * @returns whether that is more often than was asked for before
+   */
+  hasten(id: SignalId, seconds: number, untilMs: number, nowMs: number): boolean {
+    if (!this.has(id) || !(seconds > 0) || !Number.isFinite(untilMs) || !Number.isFinite(nowMs)) return false;
+    const row = this.#row.at(id);
+    const askedSeconds = Math.max(row.minSeconds, seconds);
+    const isMore = !(nowMs < row.askedUntilMs && row.askedSeconds <= askedSeconds);
+    row.askedSeconds = askedSeconds;
+    row.askedUntilMs = untilMs;
+    row.wantedSeconds = Math.min(row.wantedSeconds, askedSeconds);
+    row.intervalSeconds = this.#stretched(row, row.wantedSeconds, this.#stretch);
+    const soonestMs = Math.max(nowMs, row.lastMs + row.intervalSeconds * 1e3);
+    if (soonestMs < this.#queue.dueMs(id)) this.#queue.set(id, soonestMs);
+    return isMore;
   }
 
   has(id: SignalId): boolean {
@@ -274,7 +293,8 @@ export class Sampler {
     row.lastValue = value;
     row.awake = 0;
     row.samples += 1;
-    row.wantedSeconds = wantedSeconds(row, this.#terms);
+    const wanted = wantedSeconds(row, this.#terms);
+    row.wantedSeconds = nowMs < row.askedUntilMs ? Math.min(wanted, row.askedSeconds) : wanted;
     row.intervalSeconds = this.#stretched(row, row.wantedSeconds, this.#stretch);
     const dueMs = this.#moments.dueMs(row, nowMs);
     this.#queue.set(id, dueMs);

@@ -28,6 +28,9 @@ const COLUMNS = [
   /** Interval before and after the cost budget. */
   "wantedSeconds",
   "intervalSeconds",
+  /** Longest interval that a reader asks for, and until when. */
+  "askedSeconds",
+  "askedUntilMs",
   /** The next reading was asked for by a guard. */
   "awake",
   /** The held rate is the mean over a jump; the rate before. */

@@ -11,6 +11,24 @@ import {
 
 const pair = <Schema extends z.ZodType>(schema: Schema) => z.strictObject({ now: schema, then: schema });
 
+/** What agents have read of the nodes of a class; absent where no agent says it. */
+export const ClassHardware = z.strictObject({
+  /** Fastest kind of disk that each of its nodes has. */
+  storage: z.enum(["nvme", "ssd", "hdd"]).optional(),
+  /** Speed of the fastest link that each of its nodes has. */
+  networkBytesPerSecond: z.number().positive().optional(),
+});
+export type ClassHardware = z.infer<typeof ClassHardware>;
+
+/** `nvme, 12.5 Gbit/s`; empty where neither is known. */
+export function hardwareInWords({ networkBytesPerSecond, storage }: ClassHardware): string {
+  const gigabits = ((networkBytesPerSecond ?? 0) * 8) / 1e9;
+  return [
+    ...(storage === undefined ? [] : [storage]),
+    ...(gigabits > 0 ? [`${+gigabits.toPrecision(3)} Gbit/s`] : []),
+  ].join(", ");
+}
+
 /** Nodes that are alike, and how fast their CPUs have been measured to be. */
 export const NodeClass = z.strictObject({
   nodeClass: NodeClassName,
@@ -29,6 +47,7 @@ export const NodeClass = z.strictObject({
   isReference: z.boolean(),
   /** Decisions count with the speed: the interval leaves out 1, and there are enough comparisons. */
   isCounted: z.boolean(),
+  ...ClassHardware.shape,
 });
 export type NodeClass = z.infer<typeof NodeClass>;
 

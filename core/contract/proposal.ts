@@ -1,9 +1,10 @@
 import { z } from "zod";
+import { FRESH_SECONDS } from "./freshness.ts";
 import { PolicyLabel } from "./plan.ts";
 import { ChangeId, EpochMs, NonNegative, ObjectName, ServiceName } from "./quantity.ts";
 
 /** What a proposal may ask for; the paper's `createInstance` is one replica more. */
-export const PROPOSAL_RULES = ["scale", "resize", "place", "floor", "ceiling", "hold"] as const;
+export const PROPOSAL_RULES = ["scale", "resize", "place", "floor", "ceiling", "hold", "sample"] as const;
 export const CREATE_INSTANCE = "createInstance";
 
 const KNOWN_RULES: ReadonlySet<string> = new Set([...PROPOSAL_RULES, CREATE_INSTANCE]);
@@ -41,6 +42,8 @@ export const Proposal = z.strictObject({
     memory: z.string().min(1).max(40).optional(),
     storage: z.string().min(1).max(64).optional(),
     network: z.string().min(1).max(64).optional(),
+    /** With `sample`: longest time between two readings of its containers, seconds. */
+    sampleSeconds: z.number().int().min(FRESH_SECONDS.least).max(FRESH_SECONDS.most).optional(),
   }),
   /** Of who proposes, percent; shown beside ours. */
   confidence: z.number().min(0).max(100).optional(),
@@ -92,6 +95,14 @@ const Size = z.strictObject({
   memoryBytes: NonNegative.optional(),
 });
 
+/** How often agents are to read the containers of a service, and in which time. */
+export const SamplingWish = z.strictObject({
+  seconds: z.number().int().min(FRESH_SECONDS.least).max(FRESH_SECONDS.most),
+  fromMs: EpochMs,
+  untilMs: EpochMs,
+});
+export type SamplingWish = z.infer<typeof SamplingWish>;
+
 /** A proposal that was checked. Nothing is carried out by checking. */
 export const CheckedProposal = z.strictObject({
   verdict: z.enum(PROPOSAL_VERDICTS),
@@ -112,6 +123,8 @@ export const CheckedProposal = z.strictObject({
     .optional(),
   /** Ours, percent: from precedents, the accuracy of the service's model, and how steady the load is. */
   confidence: z.number().min(0).max(100).optional(),
+  /** What it asks of agents, in place of another size. */
+  sampling: SamplingWish.optional(),
   /** Changes of it that wait for a person now; absent where it was only checked, or where nothing of it is growth that helps. */
   changes: z.array(ChangeId).max(3).optional(),
   /** Of who proposes. */

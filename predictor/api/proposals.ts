@@ -1,5 +1,5 @@
 import { MOST_PROPOSALS, Proposal } from "@tradewind/core/contract/proposal.ts";
-import type { CheckedProposal } from "@tradewind/core/contract/proposal.ts";
+import type { CheckedProposal, SamplingWish } from "@tradewind/core/contract/proposal.ts";
 import type { Need } from "@tradewind/core/net/http-door.ts";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Applications } from "../run/applications.ts";
@@ -17,7 +17,7 @@ const ASKING = { bodyLimit: MAX_BYTES, config: { scope: "approve" } as Need };
 
 /**
  * Proposals in InfraLLM's form: GET gives those of the last plan, POST checks others' and changes nothing, and to `/v1/proposals/ask` has what
- * holds of them wait for a person.
+ * holds of them wait for a person; finer sampling begins at once.
  */
 export function addProposals(server: FastifyInstance, applications: Applications): void {
   server.get("/v1/proposals", async (request, reply) => {
@@ -46,7 +46,8 @@ export function addProposals(server: FastifyInstance, applications: Applications
 /** What of a proposal that holds is growth is asked for. */
 function withChanges(one: PlannedApplication, checked: CheckedProposal, value: unknown): CheckedProposal {
   const { data: proposal } = Proposal.safeParse(value);
-  const { now, service, then, verdict } = checked;
+  const { now, sampling, service, then, verdict } = checked;
+  if (sampling !== undefined && service !== undefined) return withSampling(one, checked, service, sampling);
   if (proposal === undefined || service === undefined || then === undefined || verdict !== "kept")
     return checked;
   const fromMs = Date.parse(proposal.time);
@@ -64,6 +65,18 @@ function withChanges(one: PlannedApplication, checked: CheckedProposal, value: u
     to > from ? one.ask([{ service, resource, to }], asking) : [],
   );
   return changes.length === 0 ? checked : { ...checked, changes: changes.map(({ id }) => id) };
+}
+
+/** Agents are asked at once: no size changes, so nobody need approve it. */
+function withSampling(
+  one: PlannedApplication,
+  checked: CheckedProposal,
+  service: string,
+  wish: SamplingWish,
+): CheckedProposal {
+  if (one.sampleFiner(service, wish)) return checked;
+  const why = "as many other services are read more often as may be at once";
+  return { service, verdict: "no-room", why };
 }
 
 const checkedAtMs = ({ published }: PlannedApplication): number => published.plan()?.plannedAtMs ?? Infinity;

@@ -1,7 +1,9 @@
+import type { ClassHardware } from "@tradewind/core/contract/node-classes.ts";
 import { costPerHour } from "@tradewind/core/contract/prices.ts";
 import type { Prices } from "@tradewind/core/contract/prices.ts";
 import type { Inventory } from "@tradewind/core/contract/snapshot.ts";
 import type { NodeCapacity, Workload, WorkloadList, WorkloadPod } from "@tradewind/core/contract/workload.ts";
+import { classHardware } from "./class-hardware.ts";
 import { nodeClassesOf } from "./node-classes.ts";
 import type { NodeClasses } from "./node-classes.ts";
 import { addsFor, Placement, podsByCpu, podsWithoutCpu, staticRefusal } from "./placement.ts";
@@ -322,6 +324,11 @@ export class NodeRoom {
   /** Class of each node by what the workload source and agents say of it; see {@link nodeClassesOf}. */
   classes(list: WorkloadList | undefined, wereMixed: boolean): NodeClasses {
     return nodeClassesOf(list, this.nodes, wereMixed);
+  }
+
+  /** Storage and network of classes, as agents have read them. */
+  hardware(classes: NodeClasses): ReadonlyMap<string, ClassHardware> {
+    return classHardware(classes, this.nodes);
   }
 
   private roomsOf(list: WorkloadList | undefined, nowMs: number, namespace?: string): Room[] {

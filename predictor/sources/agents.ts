@@ -1,4 +1,6 @@
 import type { Clock } from "@tradewind/core/process/clock.ts";
+import { freshnessQuery } from "@tradewind/core/contract/freshness.ts";
+import type { Freshness } from "@tradewind/core/contract/freshness.ts";
 import { Snapshot } from "@tradewind/core/contract/snapshot.ts";
 import { describeError } from "@tradewind/core/values/errors.ts";
 import { LastingProblem } from "@tradewind/core/process/lasting-problem.ts";
@@ -36,6 +38,8 @@ export interface AgentsOptions {
   readonly clock: Clock;
   readonly rng: Rng;
   readonly log: Logger;
+  /** Pods that are to be read more often than agents would. */
+  readonly fresh: () => Freshness;
   readonly onSnapshot: (url: string, snapshot: Snapshot, exchange: Exchange) => void;
 }
 
@@ -117,9 +121,10 @@ export class Agents {
   }
 
   private async poll(url: string, client: EndpointClient, signal: AbortSignal): Promise<void> {
-    const { clock, onSnapshot } = this.options;
+    const { clock, fresh, onSnapshot } = this.options;
     const askedAtMs = clock.nowMs();
-    const snapshot = await client.json({ path: "v1/snapshot", signal }, Snapshot);
+    const query = freshnessQuery(fresh());
+    const snapshot = await client.json({ path: "v1/snapshot", query, signal }, Snapshot);
     onSnapshot(url, snapshot, { askedAtMs, answeredAtMs: clock.nowMs() });
   }
 }

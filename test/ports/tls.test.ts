@@ -194,6 +194,7 @@ describe("a predictor whose agents speak TLS", () => {
       clock: systemClock,
       rng: Math.random,
       log: createLog("test", "silent"),
+      fresh: () => new Map(),
       onSnapshot: (_url, snapshot) => received.push(snapshot),
     });
     onTestFinished(async () => agents.stop());

@@ -9,17 +9,21 @@ export interface FakeAgent {
   readonly url: string;
   /** Requests so far. */
   readonly requests: () => number;
+  /** What was asked for last. */
+  readonly lastAsked: () => string;
   answer(handler: Answer): void;
   stop(): Promise<void>;
 }
 
 export async function startFakeAgent(): Promise<FakeAgent> {
   let requests = 0;
+  let lastAsked = "";
   let handler: Answer = (_request, response) => {
     response.writeHead(503).end();
   };
   const server = createServer((request, response) => {
     requests += 1;
+    lastAsked = request.url ?? "";
     handler(request, response);
   });
   await new Promise<void>((resolve) => {
@@ -28,6 +32,7 @@ export async function startFakeAgent(): Promise<FakeAgent> {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests: () => requests,
+    lastAsked: () => lastAsked,
     answer: (next) => {
       handler = next;
     },

@@ -1,6 +1,11 @@
 import type { Application } from "@tradewind/core/contract/application.ts";
 import { NODE_CLASSES_SCHEMA } from "@tradewind/core/contract/node-classes.ts";
-import type { NodeClass, NodeClassList, Placement } from "@tradewind/core/contract/node-classes.ts";
+import type {
+  ClassHardware,
+  NodeClass,
+  NodeClassList,
+  Placement,
+} from "@tradewind/core/contract/node-classes.ts";
 import type { WindowSet } from "@tradewind/core/contract/window.ts";
 import type { WorkloadList } from "@tradewind/core/contract/workload.ts";
 import { placementsOf } from "./placements.ts";
@@ -29,6 +34,8 @@ export interface PlacedWindow {
   readonly classes: ReadonlyMap<string, string>;
   /** CPU that is left, cores by node class. */
   readonly rooms: Readonly<Record<string, number>>;
+  /** Storage and network, by node class. */
+  readonly hardware?: ReadonlyMap<string, ClassHardware> | undefined;
 }
 
 /** Node classes of the last decision, and what services would gain on faster ones. Advice: nothing of it is carried out. */
@@ -74,15 +81,18 @@ export class Placing {
 const gainsOf = ({ application, models }: PlacedWindow): PlacementGain[] =>
   models === undefined ? [] : placementsOf(models.models(1), application.prices);
 
-function classesOf({ classes, rooms }: PlacedWindow, speeds: ClassSpeedMemory): NodeClass[] {
+function classesOf({ classes, hardware, rooms }: PlacedWindow, speeds: ClassSpeedMemory): NodeClass[] {
   const nodes = new Map<string, number>();
   for (const nodeClass of classes.values()) nodes.set(nodeClass, (nodes.get(nodeClass) ?? 0) + 1);
-  const described = (nodeClass: string): Pick<NodeClass, "nodeClass" | "nodes" | "roomCores"> => {
+  const described = (
+    nodeClass: string,
+  ): Pick<NodeClass, "nodeClass" | "nodes" | "roomCores" | keyof ClassHardware> => {
     const [count, roomCores] = [nodes.get(nodeClass), rooms[nodeClass]];
     return {
       nodeClass,
       ...(count !== undefined && { nodes: count }),
       ...(roomCores !== undefined && { roomCores }),
+      ...hardware?.get(nodeClass),
     };
   };
   const measured = speeds.classes.map(({ comparisons, nodeClass }): NodeClass => {

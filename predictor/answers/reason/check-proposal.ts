@@ -1,3 +1,5 @@
+import { hardwareInWords } from "@tradewind/core/contract/node-classes.ts";
+import type { NodeClass } from "@tradewind/core/contract/node-classes.ts";
 import type { Plan, Wish } from "@tradewind/core/contract/plan.ts";
 import { CREATE_INSTANCE, Proposal } from "@tradewind/core/contract/proposal.ts";
 import type { CheckedProposal, PROPOSAL_VERDICTS } from "@tradewind/core/contract/proposal.ts";
@@ -13,12 +15,15 @@ type Verdict = (typeof PROPOSAL_VERDICTS)[number];
 /** Older than so many windows a proposal is about another time; further ahead than so long, too. */
 const MOST_WINDOWS = 2;
 const MOST_AHEAD_MS = 86_400_000;
+const MOST_SAMPLED_MS = 3_600_000;
 /** One step adds no more than this: what the scaler's guard lets one plan add by default, and what a model's answer may. */
 const GROWTH_FACTOR = 2;
 const GROWTH_REPLICAS = 4;
 /** A change of the worst route by less than this share of its objective is none. */
 const SAME = 0.02;
 const MOST_WORDS = 500;
+/** Classes of nodes that are named to somebody who asks for other nodes. */
+const MOST_CLASSES = 4;
 
 /** What proposals are checked against: the last plan with its models. */
 export interface ProposalContext {
@@ -30,6 +35,8 @@ export interface ProposalContext {
   /** Pods that the application may use in all. */
   readonly budgetPods: number | undefined;
   readonly nowMs: number;
+  /** Classes of nodes with what agents have read of them. */
+  readonly classes?: () => readonly NodeClass[];
   /** Percent, by service. */
   readonly confidenceOf: (service: string) => number;
 }
@@ -55,6 +62,7 @@ export function checkProposal(value: unknown, context: ProposalContext): Checked
   const found = wishOf(proposal, context.plan);
   if ("verdict" in found) return said(found);
   const { service } = found;
+  if (proposal.rules.includes("sample")) return { service, ...sampled(proposal, service, context) };
   const now = sizeNow(found);
   const about = {
     service,
@@ -62,7 +70,7 @@ export function checkProposal(value: unknown, context: ProposalContext): Checked
     confidence: context.confidenceOf(service),
     ...(claimedConfidence !== undefined && { claimedConfidence }),
   };
-  const then = sizeThen(proposal, now);
+  const then = sizeThen(proposal, now, context.classes?.() ?? []);
   if ("verdict" in then) return { ...about, ...said(then) };
   const fault =
     untimely(proposal, context) ??
@@ -102,6 +110,26 @@ function wishOf({ name, target }: Proposal, { namespace, wishes }: ProposalConte
   return { verdict: "ambiguous-name", why: `'${name}' may be ${names.join(" or ")}: give a target` };
 }
 
+/** Finer sampling changes no size: agents keep to their budget whatever is asked. */
+function sampled(
+  proposal: Proposal,
+  service: string,
+  context: ProposalContext,
+): Pick<CheckedProposal, "sampling" | "verdict" | "why"> {
+  const { configuration, rules, time, until } = proposal;
+  const seconds = configuration.sampleSeconds;
+  if (rules.length > 1) return { verdict: "format", why: "'sample' stands alone" };
+  if (seconds === undefined || until === undefined)
+    return { verdict: "format", why: "'sample' takes sampleSeconds and until" };
+  const fault = untimely(proposal, context);
+  if (fault !== undefined) return said(fault);
+  const [fromMs, untilMs] = [Math.max(Date.parse(time), context.nowMs), Date.parse(until)];
+  if (untilMs - fromMs > MOST_SAMPLED_MS)
+    return { verdict: "untimely", why: "finer sampling ends after an hour at most" };
+  const why = `agents would read '${service}' every ${seconds} s until ${new Date(untilMs).toISOString()}, as far as their budget goes`;
+  return { verdict: "kept", why, sampling: { seconds, fromMs, untilMs } };
+}
+
 /** As the decision found it. */
 function sizeNow({ allocation, evidence }: Wish): Size {
   const { baseCpuCores: cpuCores, baseMemoryBytes: memoryBytes } = evidence;
@@ -116,11 +144,14 @@ const isSame = (a: Size, b: Size): boolean =>
   a.replicas === b.replicas && a.cpuCores === b.cpuCores && a.memoryBytes === b.memoryBytes;
 
 /** The size that the rules ask for together; the later of two wins. */
-function sizeThen({ configuration, rules, until }: Proposal, now: Size): Size | Fault {
+function sizeThen(
+  { configuration, rules, until }: Proposal,
+  now: Size,
+  classes: readonly NodeClass[],
+): Size | Fault {
   const parts: Partial<Size>[] = [];
   for (const rule of rules) {
-    if (rule === "place")
-      return { verdict: "no-model", why: "no model knows what another node would do: place it by hand" };
+    if (rule === "place") return { verdict: "no-model", why: placesInWords(configuration, classes) };
     const part =
       rule === "resize" ? containerThen(configuration) : replicasThen(rule, configuration, until, now);
     if ("verdict" in part) return part;
@@ -134,6 +165,20 @@ function sizeThen({ configuration, rules, until }: Proposal, now: Size): Size | 
     ...(cpuCores !== undefined && { cpuCores }),
     ...(memoryBytes !== undefined && { memoryBytes }),
   };
+}
+
+/** What agents have read of the nodes that are asked for. */
+function placesInWords({ storage }: Proposal["configuration"], classes: readonly NodeClass[]): string {
+  const asked = storage?.toLowerCase();
+  const fitting = classes.filter((each) => asked === undefined || each.storage === asked);
+  const facts = fitting.slice(0, MOST_CLASSES).map((each) => {
+    const hardware = hardwareInWords(each);
+    return hardware === "" ? each.nodeClass : `${each.nodeClass} (${hardware})`;
+  });
+  const none =
+    classes.length === 0 || asked === undefined ? "" : `; no class of nodes is known to have ${asked}`;
+  const where = facts.length === 0 ? none : `; there are ${facts.join(", ")}`;
+  return `no model knows what another node would do: place it by hand${where}`;
 }
 
 function containerThen({ cpu, memory }: Proposal["configuration"]): Partial<Size> | Fault {

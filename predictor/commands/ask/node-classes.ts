@@ -1,6 +1,6 @@
 import { addJsonFlag, exitCodes, printAnswer } from "@tradewind/core/terminal/answer.ts";
 import { formatLatency, percentileName } from "@tradewind/core/values/amounts.ts";
-import { NodeClassList } from "@tradewind/core/contract/node-classes.ts";
+import { hardwareInWords, NodeClassList } from "@tradewind/core/contract/node-classes.ts";
 import type { NodeClass, Placement } from "@tradewind/core/contract/node-classes.ts";
 import type { Command } from "commander";
 import { addApplicationFlags, askPredictor } from "./ask.ts";
@@ -53,7 +53,10 @@ export function inWords(list: NodeClassList, withPatch = false): string {
   const moves = placements.map((each) => {
     const measured = each.measured && measuredInWords(each.measured, percentile);
     const command = withPatch ? commandOf(each, namespace) : undefined;
-    return [placementInWords(each, percentile), measured, command].filter(Boolean).join("\n");
+    const there = classes.find(({ nodeClass }) => nodeClass === each.nodeClass);
+    return [placementInWords(each, percentile, hardwareInWords(there ?? {})), measured, command]
+      .filter(Boolean)
+      .join("\n");
   });
   const none = "No service is expected to gain on a faster class that has room for it.";
   return [
@@ -72,12 +75,12 @@ function classInWords(one: NodeClass, width: number): string {
   return `${head}  ${interval}${one.isCounted ? "" : "; not sure enough to count"}`;
 }
 
-function placementInWords(one: Placement, percentile: string): string {
+function placementInWords(one: Placement, percentile: string, hardware: string): string {
   const { costPerHour, cpuRatio, latencySeconds, nodeClass, replicas, service } = one;
   const latency = `${percentile} ${formatLatency(latencySeconds.now)} -> ${formatLatency(latencySeconds.then)}`;
   const cost = `${costPerHour.now.toFixed(4)} -> ${costPerHour.then.toFixed(4)}/h`;
   const cheaper = replicas.then < replicas.now ? `, or ${replicas.then}: ${cost}` : "";
-  return `${service} on ${nodeClass}: ${cpuRatio.toFixed(2)} times the CPU a request; ${latency} with ${counted(replicas.now)}${cheaper}`;
+  return `${service} on ${nodeClass}${hardware === "" ? "" : ` (${hardware})`}: ${cpuRatio.toFixed(2)} times the CPU a request; ${latency} with ${counted(replicas.now)}${cheaper}`;
 }
 
 const counted = (replicas: number): string => (replicas === 1 ? "1 replica" : `${replicas} replicas`);

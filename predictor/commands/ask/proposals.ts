@@ -18,7 +18,8 @@ Examples:
       tradewind proposals --check -
 
 A proposal has InfraLLM's form: name, time, rules, configuration and reason; null means that nothing is proposed. --check runs it on
-the live models and says why it holds or not. Nothing is carried out by checking. --ask has what holds wait for a person.
+the live models and says why it holds or not. Nothing is carried out by checking. --ask has what holds wait for a person; finer
+sampling (sample) begins at once.
 
 ${exitCodes("shown, or all proposals hold", "no answer, or one does not hold")}`;
 

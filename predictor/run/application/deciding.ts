@@ -312,6 +312,7 @@ export class Deciding {
         workloads: running,
         classes,
         rooms: ofNodes.roomByNodeClass ?? {},
+        hardware: this.parts.nodes?.hardware(classes),
       });
     }
     metrics.queues(windowSet.windows, outcome.queues);

@@ -5,6 +5,8 @@ import { MOST_ANNOTATED_SERVICES } from "@tradewind/core/contract/override.ts";
 import type { OverrideAnswer, OverrideExchange } from "@tradewind/core/contract/override.ts";
 import type { ApplicationContext } from "@tradewind/core/contract/context.ts";
 import { AskedChanges } from "./asked-changes.ts";
+import type { Freshness } from "@tradewind/core/contract/freshness.ts";
+import type { SamplingWish } from "@tradewind/core/contract/proposal.ts";
 import type { Asking } from "./asked-changes.ts";
 import type { AskedChange } from "@tradewind/core/contract/plan.ts";
 import { ApplicationMetrics } from "./application-metrics.ts";
@@ -12,6 +14,7 @@ import { contextOf } from "./context.ts";
 import { ExplanationMetrics } from "../../answers/language-model/metrics.ts";
 import { Explaining } from "./explaining.ts";
 import { Deciding } from "./deciding.ts";
+import { FinerSampling } from "./finer-sampling.ts";
 import { Gathering, NOTHING_GATHERED } from "./gathering.ts";
 import { History } from "./history.ts";
 import { InputsArchive } from "./inputs-archive.ts";
@@ -79,6 +82,7 @@ export class PlannedApplication {
   readonly proposing: Proposing;
   readonly placing = new Placing();
   private readonly asked = new AskedChanges();
+  private readonly finer = new FinerSampling();
   readonly measured = new LastMeasured();
   readonly shadow: Shadow;
   readonly routeErrors = new RouteErrors();
@@ -341,6 +345,19 @@ export class PlannedApplication {
     return this.asked.take(supposed, plan.objective.seconds, models, now);
   }
 
+  /** Has agents read a service more often for a time. @returns false where as many others are read so as may be */
+  sampleFiner(service: string, wish: SamplingWish): boolean {
+    const isTaken = this.finer.ask(service, wish, this.shared.clock.nowMs());
+    const { name, namespace } = this.application;
+    this.shared.log.info({ name, namespace, service, ...wish, isTaken }, "finer sampling is asked for");
+    return isTaken;
+  }
+
+  /** Pods that agents are to read more often now. */
+  fresh(): Freshness {
+    return this.finer.pods(this.own.workloads(), this.application.namespace, this.shared.clock.nowMs());
+  }
+
   /** Takes how workloads are scaled now. Never throws. */
   scaled(scalings: readonly Scaling[]): void {
     this.deciding?.scaled(scalings);
@@ -401,6 +418,7 @@ export class PlannedApplication {
       application: () => this.own.current() ?? this.application,
       last: () => this.whatIf.last,
       isMissed: () => this.explaining.current() !== undefined,
+      classes: () => this.placing.classes(),
       similarities: () => {
         const { nearest = [] } = this.explaining.current()?.precedents ?? {};
         return nearest.map(({ similarity }) => similarity);

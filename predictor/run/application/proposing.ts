@@ -1,5 +1,6 @@
 import type { Application } from "@tradewind/core/contract/application.ts";
 import type { CoursePoint } from "@tradewind/core/contract/measured.ts";
+import type { NodeClass } from "@tradewind/core/contract/node-classes.ts";
 import type { Plan } from "@tradewind/core/contract/plan.ts";
 import { PROPOSAL_CHECK_SCHEMA, PROPOSAL_VERDICTS } from "@tradewind/core/contract/proposal.ts";
 import type { ProposalCheck, ProposalList } from "@tradewind/core/contract/proposal.ts";
@@ -18,6 +19,7 @@ export interface ProposingParts {
   /** The last decision; undefined before the first. */
   readonly last: () => { readonly plan: Plan; readonly models: WhatIf | undefined } | undefined;
   readonly isMissed: () => boolean;
+  readonly classes: () => readonly NodeClass[];
   /** Of past incidents like the present one, most alike first. */
   readonly similarities: () => readonly number[];
   /** Windows after a time, oldest first. */
@@ -60,6 +62,7 @@ export class Proposing {
       isMissed: isMissed(),
       budgetPods: application().budget.pods,
       nowMs: nowMs(),
+      classes: this.#parts.classes,
       confidenceOf: this.#confidence(plan),
     };
     const proposals = values.map((each) => checkProposal(each, context));

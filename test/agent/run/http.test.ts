@@ -1,9 +1,14 @@
+import { writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { gunzipSync } from "node:zlib";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { Snapshot } from "@tradewind/core/contract/snapshot.ts";
+import { HttpDoor } from "@tradewind/core/net/http-door.ts";
+import { SenderWork } from "@tradewind/core/net/sender-work.ts";
+import { createLog } from "@tradewind/core/process/log.ts";
 import type { Running } from "@tradewind/core/process/running.ts";
 import { startAgent } from "@tradewind/agent/agent.ts";
+import { HttpSide } from "@tradewind/agent/run/http.ts";
 import { DESCRIBED } from "@tradewind/agent/run/described.ts";
 import { describedAnswers } from "../../described-answers.ts";
 import { optionsOn } from "../agent-options.ts";
@@ -135,4 +140,43 @@ describe("a reader that misbehaves", () => {
 test("stopping twice is stopping once, and the port is free then", async () => {
   await Promise.all([agent.stop(), agent.stop()]);
   await expect(fetch(`${url}/healthz`)).rejects.toThrow("fetch failed");
+});
+
+describe("fresher figures", () => {
+  const heard = async (tokenFile: string | undefined, authorization: string | undefined) => {
+    const asked: unknown[] = [];
+    const parts = { monotonicMs: () => performance.now(), log: createLog("test", "silent") };
+    const door = new HttpDoor({ tokenFile, ...parts });
+    const byToken = tokenFile !== undefined;
+    const work = new SenderWork({ maxSenderWork: 1, byToken, onRefused: () => undefined, ...parts });
+    const exposed = {
+      metrics: () => [],
+      snapshot: () => ["{}"],
+      notReady: () => undefined,
+      hasten: (pods: unknown) => asked.push(pods),
+    };
+    const side = new HttpSide(exposed, door, work, undefined);
+    onTestFinished(async () => side.close());
+    const address = await side.listen({ host: "127.0.0.1", port: 0 });
+    const headers = authorization === undefined ? {} : { authorization };
+    await fetch(`${address}/v1/snapshot?fresh=pod-1:2`, { headers });
+    return asked;
+  };
+  const tokens = (): string => {
+    const file = tree.path("tokens");
+    writeFileSync(file, "a-token-for-readers-of-snapshots\n");
+    return file;
+  };
+
+  test("are given to a reader with a token", async () => {
+    expect(await heard(tokens(), "Bearer a-token-for-readers-of-snapshots")).toEqual([
+      new Map([["pod-1", 2]]),
+    ]);
+  });
+
+  test("are given to no stranger: without the token, and where none is asked for", async () => {
+    expect(await heard(tokens(), "Bearer another-token-that-is-long-enough")).toEqual([]);
+    expect(await heard(undefined, undefined)).toEqual([]);
+    expect(await heard(undefined, "Bearer a-token-for-readers-of-snapshots")).toEqual([]);
+  });
 });

@@ -397,3 +397,34 @@ describe("what breaks", () => {
     expect(text).toContain(`${container("cpu_usage_seconds_total", idOf(77))} 77\n`);
   });
 });
+
+test("containers of a pod that a reader asks for are read every second for a minute, others not", () => {
+  const use = (second: number): Files => situation(V2, {}, { cpuSeconds: 100 + 0.2 * second });
+  tree.plant(use(0));
+  using on = new AgentOn(tree);
+  let now = 0;
+  const run = (seconds: number): void => {
+    for (const end = now + seconds; now < end;) on.cycle(1, use((now += 1)));
+  };
+  const [asked, other] = V2.containers;
+  const ages = (): number[] => {
+    const { containers } = on.snapshot();
+    return [asked, other].map((each) => containers.find(({ id }) => id === each?.id)!.ageSeconds);
+  };
+  run(301);
+  on.agent.hasten(new Map([[asked!.podUid, 1]]));
+  const old: number[][] = [];
+  for (let second = 0; second < 50; second += 1) {
+    run(1);
+    old.push(ages());
+  }
+  expect(Math.max(...old.map(([age]) => age!))).toBeLessThan(2);
+  expect(Math.max(...old.map(([, age]) => age!))).toBeGreaterThan(10);
+  run(120);
+  old.length = 0;
+  for (let second = 0; second < 60; second += 1) {
+    run(1);
+    old.push(ages());
+  }
+  expect(Math.max(...old.map(([age]) => age!))).toBeGreaterThan(10);
+});

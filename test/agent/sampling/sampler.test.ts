@@ -409,3 +409,42 @@ describe("the cost budget", () => {
     expect(sampler.totals()).toMatchObject({ signals: 1, stretchedSignals: 0 });
   });
 });
+
+describe("a signal that a reader asks for", () => {
+  it("is read at least so often until the time is over, and as before afterwards", () => {
+    const { id, sampler } = alone();
+    follow(sampler, id, 600, () => 0.2);
+    const [fromMs, untilMs] = [600e3, 720e3];
+    expect(sampler.hasten(id, 2, untilMs, fromMs)).toBe(true);
+    const read: number[] = [];
+    for (let second = 600; second < 1_200; second += 1)
+      while (sampler.nextDue(1e3 * second, 500) !== NONE) {
+        read.push(second);
+        sampler.observe(id, 0.2 * second, 1e3 * second);
+      }
+    const gaps = (from: number, to: number) => gapsOf(read.filter((second) => second >= from && second < to));
+    expect(Math.max(...gaps(602, 720))).toBe(2);
+    expect(Math.min(...gaps(800, 1_200))).toBeGreaterThanOrEqual(15);
+  });
+
+  it("is read no more often than its shortest interval, nor where what is asked for is no time", () => {
+    const { id, sampler } = alone({ minSeconds: 5 });
+    follow(sampler, id, 600, () => 0.2);
+    for (const seconds of [0, -1, Number.NaN]) expect(sampler.hasten(id, seconds, 9e5, 6e5)).toBe(false);
+    expect(sampler.hasten(id, 1, Number.NaN, 6e5)).toBe(false);
+    sampler.hasten(id, 1, 9e5, 6e5);
+    expect(sampler.state(id)?.intervalSeconds).toBe(5);
+    expect(sampler.hasten(id, 1, 9.1e5, 6.1e5)).toBe(false);
+    expect(sampler.hasten(id + 7, 1, 9e5, 6e5)).toBe(false);
+  });
+
+  it("costs no more with all others than the budget", () => {
+    const sampler = new Sampler({ capacity: 100, costBudgetRatio: 0.001 });
+    const ids = Array.from({ length: 100 }, () => sampler.add({ ...CPU, costSeconds: 1e-4 }, 0));
+    for (const id of ids) for (const second of [0, 15, 30]) sampler.observe(id, second, 1e3 * second, 1e-4);
+    for (const id of ids.slice(0, 50)) sampler.hasten(id, 1, 90e3, 31e3);
+    sampler.rebalance();
+    const { costBudgetRatio, plannedCostRatio } = sampler.totals();
+    expect(plannedCostRatio).toBeLessThanOrEqual(1.02 * costBudgetRatio);
+  });
+});

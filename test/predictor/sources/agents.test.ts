@@ -29,6 +29,7 @@ function follow(...urls: string[]): { agents: Agents; received: [string, Snapsho
     clock: systemClock,
     rng: seededRng(1),
     log: createLog("test", "silent"),
+    fresh: () => new Map(),
     onSnapshot: (url, one) => received.push([url, one]),
   });
   ended.push(async () => agents.stop());

@@ -108,6 +108,30 @@ describe("a proposal in InfraLLM's form", () => {
     expect(check({ configuration: { replicas: 2 } }, tight).verdict).toBe("model-disagrees");
   });
 
+  const SOON = "2026-03-02T09:30:00+01:00";
+  const SAMPLE = { rules: ["sample"], until: SOON, configuration: { sampleSeconds: 2 } };
+
+  it("may ask for finer sampling for a time, which needs no model", () => {
+    expect(check(SAMPLE, { models: undefined })).toMatchObject({
+      verdict: "kept",
+      service: "search",
+      sampling: { seconds: 2, untilMs: Date.parse(SOON) },
+    });
+    expect(check(SAMPLE)).not.toHaveProperty("then");
+  });
+
+  it("for another node is answered with the classes of nodes that have what it asks for", () => {
+    const speed = { speed: 1, comparisons: 0, isReference: true, isCounted: true };
+    const classes = () => [
+      { ...speed, nodeClass: "new.large", storage: "nvme" as const, networkBytesPerSecond: 1.25e9 },
+      { ...speed, nodeClass: "old.large", storage: "hdd" as const },
+    ];
+    const place = (storage: string) =>
+      check({ rules: ["place"], configuration: { storage } }, { classes }).why;
+    expect(place("nvme")).toMatch(/there are new\.large \(nvme, 10 Gbit\/s\)$/);
+    expect(place("ssd")).toMatch(/no class of nodes is known to have ssd$/);
+  });
+
   const HOSTILE: readonly (readonly [string, object, (typeof PROPOSAL_VERDICTS)[number]])[] = [
     ["an unknown field", { command: "kubectl delete ns shop" }, "format"],
     ["no time", { time: "tomorrow" }, "format"],
@@ -138,6 +162,11 @@ describe("a proposal in InfraLLM's form", () => {
     ["three times the CPU", { rules: ["resize"], configuration: { cpu: 3 } }, "unsafe"],
     ["a petabyte", { rules: ["resize"], configuration: { memory: "1Pi" } }, "out-of-bounds"],
     ["more memory alone", { rules: ["resize"], configuration: { memory: "1500M" } }, "no-model"],
+    ["finer sampling without an interval", { rules: ["sample"], until: SOON, configuration: {} }, "format"],
+    ["finer sampling without an end", { rules: ["sample"], configuration: { sampleSeconds: 1 } }, "format"],
+    ["finer sampling of half a second", { ...SAMPLE, configuration: { sampleSeconds: 0.5 } }, "format"],
+    ["finer sampling beside another rule", { ...SAMPLE, rules: ["sample", "scale"] }, "format"],
+    ["finer sampling for a day", { ...SAMPLE, until: "2026-03-03T09:00:00+01:00" }, "untimely"],
     ["another node", { rules: ["place"], configuration: { storage: "nvme" } }, "no-model"],
     ["more of a service without a model", { name: "ads-shop", configuration: { replicas: 5 } }, "no-model"],
   ];

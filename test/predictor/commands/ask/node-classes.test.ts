@@ -66,6 +66,12 @@ describe("node classes in words", () => {
     );
   });
 
+  it("name storage and network of the class in each proposal", () => {
+    const hardware = { storage: "nvme", networkBytesPerSecond: 1.5625e9 } as const;
+    const classes = list.classes.map((each) => ({ ...each, ...hardware }));
+    expect(inWords({ ...list, classes })).toContain("search on m7i.large (nvme, 12.5 Gbit/s): 0.75 times");
+  });
+
   it("say which label to set first where no platform names the class", () => {
     const text = inWords(list, true);
     expect(text).toContain("first: kubectl label node NAME tradewind.dev/node-class=m7i.large");
