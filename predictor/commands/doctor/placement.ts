@@ -14,8 +14,9 @@ import type { Finding } from "../../sources/source.ts";
 import { listed } from "./listed.ts";
 
 const SUBJECT = "room on nodes";
-/** Workloads that are named one by one. */
+/** Causes that are named one by one, and workloads of one cause that are. */
 const MOST_NAMED = 20;
+const MOST_TOGETHER = 5;
 
 /** Pods more of a workload that are told apart from any number. */
 const PODS_COUNTED = 10;
@@ -85,6 +86,27 @@ function inWords({ node, pods }: RoomToMake): string {
   return `${names.join(" and ")} would have to leave ${node}`;
 }
 
+/** A workload whose next pod no node takes. */
+interface StuckWorkload {
+  readonly name: string;
+  readonly why: string;
+}
+
+/** Workloads that one cause keeps from nodes are named together. */
+function stuckFindings(stuck: readonly StuckWorkload[]): Finding[] {
+  return [...Map.groupBy(stuck, ({ why }) => why)].slice(0, MOST_NAMED).map(([why, all]): Finding => {
+    const names = all.slice(0, MOST_TOGETHER).map(({ name }) => `'${name}'`);
+    const others = all.length - names.length;
+    return {
+      subject: SUBJECT,
+      level: "warning",
+      message: `no node takes another pod of ${names.join(", ")}${others > 0 ? ` and ${others} more` : ""}: ${why}`,
+      remedy:
+        "add nodes, lower requests, or change what its pods ask of nodes; no more replicas are planned until then",
+    };
+  });
+}
+
 function placementFindings({ nodeGroups = [], nodes = [], workloads }: WorkloadList): Finding[] {
   if (nodes.length === 0 || workloads.length === 0) return [];
   const placement = new Placement(nodes);
@@ -95,7 +117,7 @@ function placementFindings({ nodeGroups = [], nodes = [], workloads }: WorkloadL
       requests: placing?.requests ?? {},
     })),
   );
-  const stuck = workloads.flatMap(({ name, namespace, placing }): Finding[] => {
+  const stuck = workloads.flatMap(({ name, namespace, placing }): StuckWorkload[] => {
     if (placing === undefined || nodeGroups.some((group) => addsFor(group, placing))) return [];
     const refusals = [...placement.refusals(placing).values()];
     if (refusals.includes(undefined)) return [];
@@ -107,17 +129,9 @@ function placementFindings({ nodeGroups = [], nodes = [], workloads }: WorkloadL
       placing,
       held.filter(({ workload }) => workload !== own),
     );
-    return [
-      {
-        subject: SUBJECT,
-        level: "warning",
-        message: `no node takes another pod of '${own}': ${why}${way === undefined ? "" : `; ${inWords(way)}`}`,
-        remedy:
-          "add nodes, lower requests, or change what its pods ask of nodes; no more replicas are planned until then",
-      },
-    ];
+    return [{ name: own, why: way === undefined ? why : `${why}; ${inWords(way)}` }];
   });
-  if (stuck.length > 0) return stuck.slice(0, MOST_NAMED);
+  if (stuck.length > 0) return stuckFindings(stuck);
   const scarce = workloads
     .flatMap(({ name, namespace, placing }) => {
       if (placing === undefined || nodeGroups.some((group) => addsFor(group, placing))) return [];

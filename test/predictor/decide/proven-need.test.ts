@@ -42,3 +42,22 @@ describe("CPU that use proves necessary", () => {
     expect(met(size(2, 1), 0, { replicas: 2, requestsPerSecond: 50 }, 2.2)).toEqual(size(3, 1));
   });
 });
+
+describe("CPU that use proves necessary where nodes are called for apart from it", () => {
+  const full = (name: string) =>
+    service(name, {
+      base: size(1),
+      ceiling: size(4),
+      demand: { cores: 2, neededCores: 2, roomyReplicas: 0, isUnlimited: false },
+    });
+  const sizesWithin = (isBound: boolean) => {
+    const cost = chain([full("a"), full("b")]);
+    const isEnough = meetProvenNeed(cost, { cpuCores: 2 }, isBound);
+    return { isEnough, replicas: [0, 1].map((number) => cost.sizeOf(number).replicas) };
+  };
+
+  it("ends at what today's nodes hold, and says so; without that it calls for a node", () => {
+    expect(sizesWithin(true)).toEqual({ isEnough: false, replicas: [1, 1] });
+    expect(sizesWithin(false)).toEqual({ isEnough: true, replicas: [2, 2] });
+  });
+});

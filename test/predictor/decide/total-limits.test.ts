@@ -175,3 +175,20 @@ it("a service without requests and limits keeps its replicas where the CPU of al
   const outcome = last(course(6, services, bareZoo, cores(5)));
   expect(replicasOf(outcome, "zoo")).toBe(5);
 });
+
+describe("pods that an autoscaler is still to stop", () => {
+  const totals = (isTraded: boolean): Totals => {
+    const stopping = service("a", { base: size(1), pods: { taken: 2, requestRatio: 1, sidecarCores: 0 } });
+    const growing = service("b", { base: size(1), pods: { taken: 1, requestRatio: 1, sidecarCores: 0 } });
+    return new Totals(chain([stopping, growing]), { cpuCores: 3, isTraded });
+  };
+
+  it("keep their CPU from others until they stop", () => {
+    expect(totals(false).allows(1, size(1), size(2))).toBe(false);
+    expect(totals(false).allows(0, size(1), size(2))).toBe(true);
+  });
+
+  it("leave it to others where pods are traded", () => {
+    expect(totals(true).allows(1, size(1), size(2))).toBe(true);
+  });
+});

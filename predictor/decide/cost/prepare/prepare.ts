@@ -14,6 +14,7 @@ import { judgeMisses, routesToHold } from "./routes.ts";
 import type { HeldUp, UnexplainedMiss } from "./routes.ts";
 import { lacksModel, servicesNow } from "./service-now.ts";
 import type { ServiceNow } from "./service-now.ts";
+import { isTight } from "./reserve.ts";
 import { sizingAt } from "./sizing.ts";
 import type { Sizing } from "./sizing.ts";
 
@@ -69,6 +70,14 @@ export function prepare(memory: CostMemory, window: CostWindow): Problem | Model
     grownCores: growth.grownCores,
     queueReplicas: queues.replicas,
     lostPerSecond: load.lostPerSecond,
+    isTight: isTight(
+      services.measured.map(({ fixed }) => fixed),
+      window.platform,
+      window.settings.cost.mostGrowth,
+    ),
+    isFull:
+      window.missing === undefined &&
+      services.measured.some(({ fixed: { unscheduled = 0 } }) => unscheduled > 0),
   };
   const sizing = (outlook: LoadOutlook): Sizing =>
     sizingAt(outlook, services, rules, window, memory.startSeconds);

@@ -3,7 +3,19 @@ import { podCores } from "../price/cost-inputs.ts";
 import type { ServiceToSize } from "../price/cost-inputs.ts";
 import { ROUNDING } from "./service-now.ts";
 
-const requestedBy = (services: readonly ServiceToSize[], kind: "base" | "floor"): number =>
+type Requesting = Pick<ServiceToSize, "base" | "floor" | "pods">;
+
+/** Nodes hold less than so many times what the services request. */
+export const isTight = (
+  services: readonly Pick<ServiceToSize, "base" | "pods">[],
+  { allNodes }: Pick<CostWindow["platform"], "allNodes">,
+  surge: number,
+): boolean =>
+  allNodes !== undefined &&
+  allNodes.cpuCores <
+    surge * services.reduce((sum, { base, pods }) => sum + base.replicas * podCores(pods, base.cpuCores), 0);
+
+const requestedBy = (services: readonly Requesting[], kind: "base" | "floor"): number =>
   services.reduce((sum, { [kind]: size, pods }) => sum + size.replicas * podCores(pods, size.cpuCores), 0);
 
 interface Reserve {
@@ -25,8 +37,7 @@ export function withReserves(
   { allNodes }: Pick<CostWindow["platform"], "allNodes">,
   reserve: Reserve,
 ): readonly ServiceToSize[] {
-  if (allNodes === undefined || allNodes.cpuCores >= reserve.surge * requestedBy(services, "base"))
-    return services;
+  if (allNodes === undefined || !isTight(services, { allNodes }, reserve.surge)) return services;
   const reserved = services.map((service) => withReserve(service, reserve));
   return requestedBy(reserved, "floor") > allNodes.cpuCores ? services : reserved;
 }

@@ -38,6 +38,10 @@ export interface SizeRules {
   readonly queueReplicas: ReadonlyMap<string, number>;
   /** Requests per second that fail before they reach a service. */
   readonly lostPerSecond: ReadonlyMap<string, number>;
+  /** Pods wait for a node, and nothing of the window is missing. */
+  readonly isFull: boolean;
+  /** Nodes are too small for a surge. */
+  readonly isTight: boolean;
 }
 
 /** Services with their bounds at a load, and what their sizes and misses cost there. */
@@ -127,16 +131,19 @@ function replicasFor({ fixed, speeds }: ServiceNow, cores: number, utilisation: 
 function bounds(
   service: ServiceNow,
   cores: number,
-  { heldUp, keptServices, queueReplicas }: SizeRules,
-  { endMs, platform, settings: { cost } }: CostWindow,
+  { heldUp, isFull, isTight, keptServices, queueReplicas }: SizeRules,
+  window: CostWindow,
 ): Pick<ServiceToSize, "floor" | "ceiling"> {
+  const { endMs, platform, settings } = window;
+  const { cost } = settings;
   const { model, observation, resizeCores } = service;
   const { base, name, runningCores = base.cpuCores } = service.fixed;
   const [isHeldUp, isKept] = [heldUp.has(name), keptServices.has(name)];
   const { readyReplicas = base.replicas, resizable, spec } = observation;
   const grownReplicas = Math.ceil(cost.mostGrowth * readyReplicas) + GROWTH_PODS;
   const forQueue = Math.min(queueReplicas.get(name) ?? 0, grownReplicas);
-  const mostReplicas = Math.max(base.replicas, isHeldUp ? forQueue : grownReplicas);
+  const usable = Math.min(grownReplicas, usableReplicas(service, cores, isTight, window));
+  const mostReplicas = Math.max(base.replicas, isHeldUp ? forQueue : usable);
   const needed = Math.ceil(replicasFor(service, cores, cost.mostUtilisation) - ROUNDING);
   const byLoad = resizable.cpu ? 1 : Math.min(mostReplicas, needed);
   // Where a container may be killed for memory another serves meanwhile.
@@ -155,7 +162,7 @@ function bounds(
     base.cpuCores,
     roundedUp(Math.max(spec.cpu.minCores, nearShare * base.cpuCores), spec.cpu.stepCores),
   );
-  const keptReplicas = Math.max(base.replicas, readyReplicas, leastReplicas);
+  const keptReplicas = Math.max(replicasToKeep(service, isFull), leastReplicas);
   return {
     floor: {
       replicas: bounded(observation, isKept ? keptReplicas : leastReplicas),
@@ -168,6 +175,28 @@ function bounds(
       memoryBytes: base.memoryBytes,
     },
   };
+}
+
+/** What still runs of pods that others wait for is given up already. */
+function replicasToKeep({ fixed: { base }, observation }: ServiceNow, isFull: boolean): number {
+  return isFull ? base.replicas : Math.max(base.replicas, observation.readyReplicas ?? 0);
+}
+
+/**
+ * Replicas beyond which no more are asked for on nodes that are soon full, where each too many keeps another's out: what pods that start will
+ * change is not seen yet, so their load alone says how many are of use.
+ */
+function usableReplicas(
+  service: ServiceNow,
+  cores: number,
+  isTight: boolean,
+  { settings: { targetUtilisation } }: CostWindow,
+): number {
+  const { baseReplicas, readyReplicas = baseReplicas, unscheduled } = service.observation;
+  const isStarting = readyReplicas + unscheduled < baseReplicas;
+  return isTight && isStarting
+    ? Math.ceil(replicasFor(service, cores, targetUtilisation) - ROUNDING)
+    : Infinity;
 }
 
 /** Replicas with headroom for the load that may come, and one more. */

@@ -20,7 +20,7 @@ export class Totals {
   /** Absent where nodes are not known. */
   readonly headroom: NodeHeadroom | undefined;
   private pods = 0;
-  /** What all pods request, cores. */
+  /** What all pods request, those that are to stop among them, cores. */
   private requested = 0;
   private readonly mostPods: number;
   /** Never less than what nodes have taken, cores. */
@@ -58,7 +58,7 @@ export class Totals {
   allows(service: number, sizeBefore: Size, sizeAfter: Size): boolean {
     const sized = this.services[service] as ServiceToSize;
     const addedPods = sizeAfter.replicas - sizeBefore.replicas;
-    const addedCores = requestedCores(sized, sizeAfter) - requestedCores(sized, sizeBefore);
+    const addedCores = this.coresOf(sized, sizeAfter) - this.coresOf(sized, sizeBefore);
     return (
       (addedPods <= 0 || this.pods + addedPods <= this.mostPods * (1 + SLACK)) &&
       (addedCores <= 0 || this.requested + addedCores <= this.mostCores) &&
@@ -73,8 +73,7 @@ export class Totals {
   freed(service: number, from: Size, to: Size): number {
     if (this.pods > this.mostPods) return from.replicas - to.replicas;
     const sized = this.services[service] as ServiceToSize;
-    const held = (size: Size): Size => (this.isTraded ? size : atLeastTaken(sized, size));
-    return requestedCores(sized, held(from)) - requestedCores(sized, held(to));
+    return this.coresOf(sized, from) - this.coresOf(sized, to);
   }
 
   change(service: number, from: Size, to: Size): void {
@@ -83,8 +82,13 @@ export class Totals {
     this.headroom?.change(service, from, to);
   }
 
+  /** What a size requests of nodes, cores: an autoscaler stops pods long after it was told to, and nothing starts in their place before. */
+  private coresOf(service: ServiceToSize, size: Size): number {
+    return requestedCores(service, this.isTraded ? size : atLeastTaken(service, size));
+  }
+
   private add(service: number, size: Size, sign: number): void {
     this.pods += sign * size.replicas;
-    this.requested += sign * requestedCores(this.services[service] as ServiceToSize, size);
+    this.requested += sign * this.coresOf(this.services[service] as ServiceToSize, size);
   }
 }

@@ -9,11 +9,12 @@ import { Totals } from "./limits.ts";
  * Adds CPU until every service has what it is to have whatever models expect, see `ServiceDemand.neededCores`. Containers keep CPU that
  * they run with, which takes no time, before replicas are added. The pods of the budget bound it, the CPU of all nodes does not, but
  * where pods are traded: a pod that waits calls for a node.
+ * @param isBound nodes are called for apart from it: then the CPU of all nodes bounds it too, so that what fits is what is worth most
  * @returns whether nodes have CPU left for all of it
  */
-export function meetProvenNeed(cost: ApplicationCost, limits: TotalLimits): boolean {
+export function meetProvenNeed(cost: ApplicationCost, limits: TotalLimits, isBound = false): boolean {
   const { cpuCores: _, ...others } = limits;
-  const totals = new Totals(cost, limits.isTraded === true ? limits : others);
+  const totals = new Totals(cost, isBound || limits.isTraded === true ? limits : others);
   const take = (number: number, size: Size): void => {
     totals.change(number, cost.sizeOf(number), size);
     cost.set(number, size);
@@ -27,7 +28,8 @@ export function meetProvenNeed(cost: ApplicationCost, limits: TotalLimits): bool
     for (let size = cost.sizeOf(number); size.replicas * size.cpuCores < neededCores;) {
       const oneMore = { ...size, replicas: size.replicas + 1 };
       if (oneMore.replicas > service.ceiling.replicas || !isAllowed(oneMore)) {
-        if (totals.headroom?.allows(number, size, oneMore) === false) isEnough = false;
+        const isRefused = totals.headroom?.allows(number, size, oneMore) === false;
+        if (isRefused || (isBound && oneMore.replicas <= service.ceiling.replicas)) isEnough = false;
         break;
       }
       take(number, oneMore);

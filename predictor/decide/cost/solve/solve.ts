@@ -2,7 +2,7 @@ import type { Size } from "../../facts/size.ts";
 import type { Problem } from "../prepare/prepare.ts";
 import type { Sizing } from "../prepare/sizing.ts";
 import { ApplicationCost } from "../price/application-cost.ts";
-import { atLoad } from "../price/cost-inputs.ts";
+import { atLoad, podCores, SLACK } from "../price/cost-inputs.ts";
 import type { ServiceToSize, TotalLimits } from "../price/cost-inputs.ts";
 import { OwnTails } from "../price/own-tails.ts";
 import { cheapest } from "./cheapest.ts";
@@ -44,18 +44,19 @@ export function solve(problem: Problem): Solution {
   const { comingCores = 0, nodes } = problem.window.platform;
   const canCome = comingCores > 0;
   const isWaiting = services.some(({ unscheduled = 0 }) => unscheduled > 0);
-  const servingAtOnce = isWaiting ? undefined : search.within(services, limits);
+  const fitting = canCome ? withinNodes(services, limits) : services;
+  const servingAtOnce = isWaiting ? undefined : search.within(fitting, limits, canCome);
   if (
     servingAtOnce?.isEnough === true &&
     !lacksNodes(servingAtOnce.cost, limits, canCome) &&
     (!canCome || servingAtOnce.cost.isMet())
   )
     return { cost: servingAtOnce.cost, waiting: new Map(), tradedFor: [], atBase: search.atBase(services) };
-  const { cost: whole } = search.within(services, withNodes(limits, comingCores));
+  const { cost: whole } = search.within(canCome ? services : fitting, withNodes(limits, comingCores));
   const waiting = waitingIn(services, whole, canCome);
   if (!canCome && isCpuShort(services, waiting, nodes)) return traded(problem, waiting);
-  const serving = services.map((service) => withoutWaiting(service, waiting));
-  const { cost } = servingAtOnce ?? search.within(serving, limits);
+  const serving = fitting.map((service) => withoutWaiting(service, waiting));
+  const { cost } = servingAtOnce ?? search.within(serving, limits, canCome);
   const within = canCome && nodes !== undefined ? { ...limits, nodes } : limits;
   return {
     cost,
@@ -63,6 +64,23 @@ export function solve(problem: Problem): Solution {
     tradedFor: [],
     atBase: search.atBase(serving),
   };
+}
+
+/** Least replicas that today's nodes cannot hold together leave it to the scheduler which of them run: then each pod's worth decides. */
+function withinNodes(
+  services: readonly ServiceToSize[],
+  { cpuCores = Infinity }: TotalLimits,
+): readonly ServiceToSize[] {
+  const least = services.reduce(
+    (sum, { base, floor, pods }) =>
+      sum + Math.max(floor.replicas, pods?.taken ?? 0) * podCores(pods, base.cpuCores),
+    0,
+  );
+  if (least <= cpuCores * (1 + SLACK)) return services;
+  return services.map((service) => {
+    const { base, floor } = service;
+    return { ...service, floor: { ...floor, replicas: Math.min(floor.replicas, base.replicas) } };
+  });
 }
 
 /** The same where nodes with so many cores come for what waits. */
@@ -98,6 +116,7 @@ interface Search {
   readonly within: (
     services: readonly ServiceToSize[],
     limits: TotalLimits,
+    isBound?: boolean,
   ) => { readonly cost: ApplicationCost; readonly isEnough: boolean };
 }
 
@@ -112,11 +131,11 @@ function searchOf({ routes }: Problem, { options, services: planned }: Sizing): 
         : new ApplicationCost(services, routes, atLoad(options, loadRatio));
   return {
     atBase,
-    within: (services, limits) => {
+    within: (services, limits, isBound) => {
       const make = atBase(services);
       const cost = cheapest(make, services.map(roomySize), limits, MOST_STEPS);
       dropUselessGrowth(cost, make);
-      return { cost, isEnough: meetProvenNeed(cost, limits) };
+      return { cost, isEnough: meetProvenNeed(cost, limits, isBound) };
     },
   };
 }
