@@ -1,5 +1,7 @@
 import { arrivalsPerSecond } from "@tradewind/predictor/decide/cost/learn/cost-window.ts";
-import { arrivals, hiddenLoad } from "@tradewind/predictor/decide/cost/prepare/arrivals.ts";
+import { arrivals, hiddenLoad, loadNow } from "@tradewind/predictor/decide/cost/prepare/arrivals.ts";
+import type { Window, WindowSet } from "@tradewind/core/contract/window.ts";
+import { emptyMemory } from "@tradewind/predictor/decide/cost/learn/state.ts";
 import type { RouteMemory, ServiceModelMemory } from "@tradewind/predictor/decide/cost/learn/state.ts";
 import { demandOf, emptyProfile } from "@tradewind/predictor/models/queue/tracked-profile.ts";
 import type { Observation } from "@tradewind/predictor/decide/facts/observation.ts";
@@ -84,6 +86,34 @@ describe("what arrives where requests fail before they reach the services behind
     const { lostPerSecond, perSecond } = arrivals(costWindowOf(fine), { ...NO_MEMORY, routes: [route] });
     expect(perSecond.get("backend")).toBe(0);
     expect(lostPerSecond.size).toBe(0);
+  });
+});
+
+describe("the load that is planned for while a service is full", () => {
+  const full = (service: string): WindowSet => {
+    const windows = SERVICES.map((each) =>
+      window(each.service === service ? { ...each, podUsageCores: 1, throttled: 0.8 } : each),
+    );
+    const containers = (made: Window): Window["containers"] =>
+      made.containers.map((each) => Object.assign({}, each, { cpuLimitCores: 1 }));
+    return windowSet(
+      windows.map((made) => ({ ...made, containers: containers(made) })),
+      SHOP.flows,
+    );
+  };
+  const plannedRatio = (service: string, arrivalRatio: number | undefined): number =>
+    loadNow(costWindowOf(full(service), { arrivalRatio }), emptyMemory(75)).outlook.ratio;
+
+  it("is what was counted at the entry, however full a service behind it is", () => {
+    expect(plannedRatio("backend", 1)).toBe(1);
+  });
+
+  it("is as much more as throttling may hide where arrivals were not counted", () => {
+    expect(plannedRatio("backend", undefined)).toBeCloseTo(1.8, 9);
+  });
+
+  it("is as much more where the entry itself is full: what it turns away is counted nowhere", () => {
+    expect(plannedRatio("frontend", 1)).toBeCloseTo(1.8, 9);
   });
 });
 

@@ -44,8 +44,8 @@ export interface CostWindow {
   readonly routes: readonly MeasuredRoute[];
   /** The others: load of services, and nothing else. */
   readonly otherRoutes: readonly Pick<MeasuredRoute, "flow" | "graph">[];
-  /** Requests that arrived over those answered; 1 where arrivals were not counted. */
-  readonly arrivalRatio: number;
+  /** Requests that arrived over those answered; undefined where arrivals were not counted. */
+  readonly arrivalRatio: number | undefined;
   readonly platform: Platform;
 }
 
@@ -84,19 +84,18 @@ export function costWindow(
       Object.assign({}, route, { graph: compileFlow(route.flow, { windows }, index) }),
     ),
     otherRoutes: verdict.others.map((flow) => ({ flow, graph: compileFlow(flow, { windows }, index) })),
-    arrivalRatio:
-      countedArrivalRatio(
-        beganPerSecond(observations, application),
-        verdict.requestsPerSecond,
-        windowSet.flows.length,
-      ) ?? 1,
+    arrivalRatio: countedArrivalRatio(
+      beganPerSecond(observations, application),
+      verdict.requestsPerSecond,
+      windowSet.flows.length,
+    ),
     platform,
   };
 }
 
 /** Requests per second that arrived at the application. */
 export const arrivalsPerSecond = ({
-  arrivalRatio,
+  arrivalRatio = 1,
   otherRoutes,
   routes,
 }: Pick<CostWindow, "arrivalRatio" | "otherRoutes" | "routes">): number =>

@@ -25,7 +25,7 @@ export function arrivals(
   window: CostWindow,
   { routes, services }: Pick<CostMemory, "routes" | "services">,
 ): Arrivals {
-  const { arrivalRatio, index } = window;
+  const { arrivalRatio = 1, index } = window;
   const perSecond = answeredPerSecond(window, services);
   const visitsOf = new Map(routes.map(({ route, visits }) => [route, visits]));
   const lostPerSecond = new Map<string, number>();
@@ -83,7 +83,7 @@ export function loadNow(window: CostWindow, memory: CostMemory): LoadNow {
   const onRoute = new Set([...passed, ...arrived.lostPerSecond.keys()]);
   const modelOf = new Map(memory.services.map((model) => [model.service, model]));
   const surgeRatio = observations
-    .filter(({ service }) => onRoute.has(service))
+    .filter(({ service }) => onRoute.has(service) && mayHideLoad(service, window))
     .map((observation) => {
       const { service } = observation;
       return hiddenLoad(observation, modelOf.get(service), arrived.perSecond.get(service));
@@ -97,6 +97,15 @@ export function loadNow(window: CostWindow, memory: CostMemory): LoadNow {
   });
   return { ...arrived, onRoute, outlook };
 }
+
+/**
+ * Requests are counted where they enter, as they begin: behind a counted entry no load is hidden, however full a service is. A full entry
+ * may begin fewer requests than come, and callers that it turns away leave no trace.
+ */
+const mayHideLoad = (
+  service: string,
+  { application, arrivalRatio }: Pick<CostWindow, "application" | "arrivalRatio">,
+): boolean => arrivalRatio === undefined || application.entries.includes(service);
 
 /**
  * Load that a full service hides, as a factor: a container that was throttled in all of its periods may have been asked for

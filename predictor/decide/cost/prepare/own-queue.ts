@@ -87,7 +87,7 @@ function trialBegun(
   if (!isHeldUp) return undefined;
   const windows = windowsBefore + 1;
   const wait: OwnQueue = { found: "wait", windows };
-  const isSure = windows >= window.settings.settleWindows || window.arrivalRatio >= SURGE_RATIO;
+  const isSure = windows >= window.settings.settleWindows || (window.arrivalRatio ?? 1) >= SURGE_RATIO;
   if (!isSure || answeredPerSecond === 0) return wait;
   const forLoad = replicasAt(answeredPerSecond / readyReplicas, observation, load, window);
   const asked = Math.min(2 * readyReplicas + 1, Math.max(readyReplicas + 1, forLoad));
