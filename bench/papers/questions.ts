@@ -3,10 +3,13 @@ import type { Estimate } from "@tradewind/core/values/estimate.ts";
 import { CALL_GRAPH_PLANT, GRAD_SETTINGS, gradPlantName } from "@tradewind/simulator/course/papers/grad.ts";
 import {
   CAPACITY,
+  OBJECTIVES_PLANT,
   QUEUEFLOWER_FIGURE_PLANTS,
   REGION_LOADS,
   regionPlantName,
+  SINGLE_OBJECTIVES_MS,
 } from "@tradewind/simulator/course/papers/queueflower.ts";
+import { OBJECTIVE_SHARE } from "../course/summary.ts";
 import type { DetailedRun, Entrant, Question } from "./paper.ts";
 
 /** Grad's cluster has 50 MB for a tenth of a core: one unit each. */
@@ -258,7 +261,54 @@ export function carriedLoad(served: readonly (readonly [load: number, served: nu
   return carried;
 }
 
+/** Prices within this of each other are about the same. */
+const ABOUT = 0.05;
+const told = (milliseconds: number, label: string): Entrant => ({
+  policy: "tradewind-auto-told",
+  label,
+  parameters: { milliseconds },
+});
+const EACH_OBJECTIVE = told(0, "each");
+const SINGLE_OBJECTIVES = SINGLE_OBJECTIVES_MS.map((milliseconds) =>
+  told(milliseconds, `${milliseconds} ms`),
+);
+
+/** Share over its objective of the route that stands worst, mean of the runs. */
+const worstRoute = (runs: readonly Pick<DetailedRun, "details">[]): number => {
+  const routes = runs.map(({ details }) => Object.values(details.routes).map((route) => route.requestsOver));
+  return sumOf(routes, (shares) => Math.max(...shares)) / runs.length;
+};
+
+/** The cheapest of those that keep each route's objective, a p95; undefined where none does. */
+export function cheapestKept(arms: readonly (readonly DetailedRun[])[]): readonly DetailedRun[] | undefined {
+  const costOf = (runs: readonly DetailedRun[]): number =>
+    sumOf(runs, ({ result }) => result.costPerHour) / runs.length;
+  return arms.filter((runs) => worstRoute(runs) <= OBJECTIVE_SHARE).sort((a, b) => costOf(a) - costOf(b))[0];
+}
+
 export const QUEUEFLOWER_QUESTIONS: readonly Question[] = [
+  {
+    figure: "Fig. 6",
+    asks: "What does it cost to keep four objectives, against the best single one that keeps all?",
+    published: "four objectives are kept",
+    plants: [OBJECTIVES_PLANT.name],
+    arms: [EACH_OBJECTIVE, ...SINGLE_OBJECTIVES],
+    findings: {
+      asPublished: "Told of all four, ours keeps them at about the price of the best single one.",
+      otherwise: "Told of all four, ours does not keep them at about the price of the best single one.",
+    },
+    answer: (of) => {
+      const own = of(EACH_OBJECTIVE.label);
+      const best = cheapestKept(SINGLE_OBJECTIVES.map(({ label }) => of(label)));
+      const over = bySeed(own, worstRoute);
+      const toBest = excess(own, best ?? [], ({ result }) => result.costPerHour);
+      return {
+        figures: { worstRouteOver: over, costToBestSingle: toBest },
+        simulated: `worst route ${percent(over, 1)} over, cost ${signed(toBest, 1)} to the best single one`,
+        isAsPublished: over.mean <= OBJECTIVE_SHARE && toBest.mean <= ABOUT,
+      };
+    },
+  },
   {
     figure: "IV",
     asks: "Up to which share of the greatest load that 24 pods carry does no queue grow without end?",

@@ -7,7 +7,7 @@ import { UNTUNED } from "../contenders/contender.ts";
 import type { Contender, Parameters } from "../contenders/contender.ts";
 import { FIRM_STAR } from "../contenders/firm.ts";
 import { HAB } from "../contenders/hab.ts";
-import { OTHER_STEPS, startOurs } from "../contenders/ours/ours.ts";
+import { OTHER_STEPS, startOurs, TOLD_OBJECTIVES } from "../contenders/ours/ours.ts";
 import { agentContender } from "./episode.ts";
 import type { Checkpoint } from "./td3/checkpoint.ts";
 import { actionsOf } from "./td3/td3.ts";
@@ -66,6 +66,7 @@ export const PAPER_CONTENDERS: readonly Contender[] = [
   FIRM_STAR,
   HAB,
   OTHER_STEPS,
+  TOLD_OBJECTIVES,
   STUDENTS_ALONE,
   TEACHER,
 ];

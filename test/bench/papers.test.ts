@@ -10,7 +10,7 @@ import { changesOf, rowLengths } from "../../bench/course/steadiness.ts";
 import { answered, plantsOf, rowsOf, textsOf } from "../../bench/papers/paper.ts";
 import type { Column, DetailedRun, Paper, Question } from "../../bench/papers/paper.ts";
 import { PAPERS } from "../../bench/papers/papers.ts";
-import { carriedLoad, curedShare, excess, units } from "../../bench/papers/questions.ts";
+import { carriedLoad, cheapestKept, curedShare, excess, units } from "../../bench/papers/questions.ts";
 
 describe("papers that are restated", () => {
   it.each(PAPERS.map((paper) => [paper.name, paper] as const))(
@@ -76,6 +76,18 @@ describe("a question of a paper", () => {
     ]);
     expect(carried).toBe(0.85);
     expect(carriedLoad([[0.7, 0.5]])).toBe(0);
+  });
+
+  it("takes the cheapest of what keeps the objective of every route, and none where none does", () => {
+    const arm = (costPerHour: number, ...overs: number[]): readonly DetailedRun[] => {
+      const routes = Object.fromEntries(overs.map((requestsOver, route) => [route, { requestsOver }]));
+      return [
+        { ...run("ours", 1, 1), result: { costPerHour }, details: { routes } } as unknown as DetailedRun,
+      ];
+    };
+    const [kept, dear, missing] = [arm(2, 0.01, 0.05), arm(3, 0, 0), arm(1, 0.001, 0.06)];
+    expect(cheapestKept([dear, missing, kept])).toBe(kept);
+    expect(cheapestKept([missing])).toBeUndefined();
   });
 
   it("says the finding that its figures lead to, and how many seeds it had", () => {

@@ -1,3 +1,4 @@
+import type { Application } from "@tradewind/core/contract/application.ts";
 import type { AuditEvent } from "@tradewind/core/contract/audit.ts";
 import type { Plan } from "@tradewind/core/contract/plan.ts";
 import type { PolicyChoice } from "@tradewind/core/contract/policy-choice.ts";
@@ -5,6 +6,7 @@ import { SLOTS_PER_LOOK } from "@tradewind/predictor/run/application/surge-watch
 import type { PolicyInputs } from "@tradewind/predictor/decide/inputs.ts";
 import { SLOTS_PER_WINDOW } from "@tradewind/predictor/window/surge.ts";
 import { within } from "../../control/control-path.ts";
+import type { ApplicationModel } from "../../model/application-model.ts";
 import { graceSeconds, numberOf, numberTrigger, scaledObject, UNTUNED } from "../contender.ts";
 import type { Brain, Contender, Setting } from "../contender.ts";
 import { ArrivalsSeen } from "./arrivals-seen.ts";
@@ -170,3 +172,30 @@ export const OTHER_STEPS: Contender = {
     return startOurs({ ...setting, plant: { ...setting.plant, application: changed } }, { choice: "auto" });
   },
 };
+
+/**
+ * Tradewind told the objective of each route (`milliseconds` 0), or one for all of them, for QueueFlower's four. What is counted stays as
+ * the plant has it.
+ */
+export const TOLD_OBJECTIVES: Contender = {
+  name: "tradewind-auto-told",
+  about: "Tradewind, policy auto, told the objective of each route, or one for all.",
+  defaults: { milliseconds: 0 },
+  grid: [],
+  supports: () => true,
+  start: (setting, parameters) => {
+    const milliseconds = numberOf(parameters, "milliseconds");
+    const { application } = setting.plant;
+    const told =
+      milliseconds > 0
+        ? { objective: { ...application.objective, milliseconds } }
+        : { objectives: objectivesOf(setting.truth.application) };
+    const plant = { ...setting.plant, application: { ...application, ...told } };
+    return startOurs({ ...setting, plant }, { choice: "auto" });
+  },
+};
+
+const objectivesOf = ({ routes }: ApplicationModel): Application["objectives"] =>
+  routes.flatMap(({ name: route, objectiveMs: milliseconds }) =>
+    milliseconds === undefined ? [] : [{ route, milliseconds }],
+  );

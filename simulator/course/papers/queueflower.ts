@@ -4,7 +4,7 @@ import { demandPerRequest } from "../../model/demand.ts";
 import { steady, wave } from "../../model/load.ts";
 import type { Load } from "../../model/plant-model.ts";
 import { obstacle } from "../obstacle.ts";
-import type { ObstacleModel } from "../obstacle.ts";
+import type { ObstacleInput, ObstacleModel } from "../obstacle.ts";
 
 /** Pods that the application has in all: three of each of the eight services at the start. */
 export const EQUAL_PODS = 24;
@@ -30,7 +30,13 @@ function hotel(): ApplicationModel {
   };
 }
 
-const plant = (name: string, about: string, load: Load): ObstacleModel =>
+/** No more pods fit than all may have together, whoever asks. */
+const ON_EQUAL_PODS: Partial<ObstacleInput> = {
+  cluster: { nodes: 3, nodeCores: EQUAL_PODS / 3 },
+  budgetPods: EQUAL_PODS,
+};
+
+const plant = (name: string, about: string, load: Load, others = ON_EQUAL_PODS): ObstacleModel =>
   obstacle({
     name,
     about,
@@ -38,10 +44,8 @@ const plant = (name: string, about: string, load: Load): ObstacleModel =>
     load,
     seconds: SECONDS,
     objectiveMs: 100,
-    // No more pods fit than all may have together, whoever asks.
-    cluster: { nodes: 3, nodeCores: EQUAL_PODS / 3 },
-    budgetPods: EQUAL_PODS,
     family: "queueflower",
+    ...others,
   });
 
 /**
@@ -93,4 +97,18 @@ export const QUEUEFLOWER_FIGURE_PLANTS: readonly ObstacleModel[] = [
   ),
 ];
 
-export const QUEUEFLOWER_PLANTS: readonly ObstacleModel[] = [...QUEUEFLOWER_FIGURE_PLANTS, ...REGION_PLANTS];
+/** QueueFlower (Fig. 6): each route has an objective of its own; here for as many pods as it takes. */
+export const OBJECTIVES_PLANT = plant(
+  "queueflower-objectives",
+  "Hotel reservation with four objectives, from 90 to 300 requests a second and back.",
+  wave(90, 300, 600),
+  { family: "queueflower-objectives" },
+);
+/** What may be told in place of the four, ms: each of them, and what lies between. */
+export const SINGLE_OBJECTIVES_MS = [100, 75, 60, 50, 35, 20] as const;
+
+export const QUEUEFLOWER_PLANTS: readonly ObstacleModel[] = [
+  ...QUEUEFLOWER_FIGURE_PLANTS,
+  ...REGION_PLANTS,
+  OBJECTIVES_PLANT,
+];
