@@ -369,7 +369,7 @@ function followAgents(
     clock,
     rng: Math.random,
     log,
-    fresh: () => new Map(applications.planned().flatMap((each) => [...each.fresh()])),
+    fresh: () => new Map(applications.planned().flatMap((each) => Array.from(each.fresh()))),
     onSnapshot: (url, snapshot, exchange) => {
       rates.record(url, snapshot, exchange);
       nodes.seen(snapshot.node, snapshot.capacity, exchange.answeredAtMs, snapshot.inventory);
