@@ -23,6 +23,7 @@ import { readBounded } from "./bounded-body.ts";
 import { CredentialFiles } from "./credentials.ts";
 import type { Credentials } from "./credentials.ts";
 import { connectionError, statusError } from "./diagnosis.ts";
+import type { Stated } from "./diagnosis.ts";
 import type { EndpointOptions } from "./options.ts";
 import { countsAgainstServer, EndpointError, isRetryable } from "./error.ts";
 import type { EndpointFailure } from "./error.ts";
@@ -331,11 +332,12 @@ function oneHeader(header: string | string[] | undefined): string | undefined {
 }
 
 /** What a server said about its error: `message` or `error` of a JSON answer, else the first line of the text. */
-function reasonIn(body: Buffer): string | undefined {
+function reasonIn(body: Buffer): Stated | undefined {
   const text = body.subarray(0, 2_000).toString("utf8").trim();
   const [json] = ["message", "error"].flatMap(
     (name) => new RegExp(`"${name}"\\s*:\\s*"((?:[^"\\\\]|\\\\.){1,300})"`).exec(text)?.[1] ?? [],
   );
-  const line = json ?? text.split("\n", 1)[0];
-  return line?.startsWith("<") === true ? undefined : line?.replaceAll(/\p{C}/gu, " ");
+  const line = json ?? text.split("\n", 1)[0] ?? "";
+  if (line.startsWith("<")) return undefined;
+  return { text: line.replaceAll(/\p{C}/gu, " "), isField: json !== undefined };
 }

@@ -109,15 +109,23 @@ export function connectionError(where: string, error: unknown): EndpointError {
 
 const REASON_MAX = 300;
 
-/** An answer that is no success, in plain words; `reason` is what the server said about it. */
+/** What a server said about an error. */
+export interface Stated {
+  readonly text: string;
+  /** In a field for it, not as some text. */
+  readonly isField: boolean;
+}
+
+/** An answer that is no success, in plain words. */
 export function statusError(
   where: string,
   status: number,
-  reason: string | undefined,
+  reason: Stated | undefined,
   retryAfterMs: number | undefined,
 ): EndpointError {
-  const said = reason === undefined || reason === "" ? "" : ` (${reason.slice(0, REASON_MAX)})`;
-  const [failure, happened, remedy] = status === 404 && said !== "" ? ABSENT : explainStatus(status);
+  const said = reason === undefined || reason.text === "" ? "" : ` (${reason.text.slice(0, REASON_MAX)})`;
+  const [failure, happened, remedy] =
+    status === 404 && reason?.isField === true ? ABSENT : explainStatus(status);
   return new EndpointError(failure, `${where}: ${happened}${said}`, remedy, {
     status,
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),

@@ -76,6 +76,7 @@ describe("EndpointClient", () => {
 
   it.each([
     ["", "answered 404: no such path", "check the url's path, for example a missing prefix"],
+    [{}, "answered 404: no such path ({})", "check the url's path, for example a missing prefix"],
     [
       { error: { code: "unknown-decision", message: "no decision has this id" } },
       "answered 404 (no decision has this id)",
