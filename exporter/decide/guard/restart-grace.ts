@@ -6,7 +6,8 @@ import type { GuardContext, GuardStep } from "./step.ts";
  * Takes nothing away in the first minutes after the exporter, the predictor or the youngest replica of the service
  * started, or after this predictor took the place of another one: fresh processes know little, a predictor does not know what another
  * one recommended until the platform has carried it out, and a fresh replica has not shown yet what it can carry. That is no reason to
- * ask again for replicas that were given up before they started.
+ * ask again for replicas that were given up before they started. Nor does a fresh replica stand in the way of pods that wait for its room,
+ * where fewer carry the load that was measured.
  */
 export const restartGrace: GuardStep = {
   name: "restart-grace",
@@ -27,13 +28,23 @@ export const restartGrace: GuardStep = {
 
 type RecentStart = Extract<Reason, { code: "restart-grace" }>;
 
+/** Pods of another service wait for what this one gives up, and it keeps what its load needs. */
+function givesRoom({ wish: { allocation, evidence, reasons } }: GuardContext): boolean {
+  const need = evidence?.needReplicas;
+  return (
+    need !== undefined &&
+    allocation.replicas >= need &&
+    reasons?.some(({ code }) => code === "room-traded") === true
+  );
+}
+
 function startsInGrace(context: GuardContext): RecentStart[] {
   const { decidedAtMs, exporterStartedAtMs, predictorStartedAtMs, restartGraceSeconds, wish } = context;
   const starts: readonly (readonly [RecentStart["started"], number | undefined])[] = [
     ["exporter", exporterStartedAtMs],
     ["predictor", predictorStartedAtMs],
     ["other-predictor", context.predictorTakenAtMs],
-    ["replica", wish.observed.lastStartedAtMs],
+    ["replica", givesRoom(context) ? undefined : wish.observed.lastStartedAtMs],
   ];
   return starts.flatMap(([started, atMs]): RecentStart[] => {
     if (atMs === undefined) return [];

@@ -69,13 +69,24 @@ export function isCpuShort(
 const mostLeftFor = (service: string, nodes: readonly NodeLeft[]): number =>
   nodes.reduce((most, node) => (takesPodsOf(node, service) ? Math.max(most, node.leftCores) : most), 0);
 
-/** A service whose pods others may give up for its own, or the other way round. */
+/**
+ * A service whose pods others may give up for its own, or the other way round. One that was asked for fewer and still runs more goes on
+ * giving them up, down to what its load needs: an autoscaler removes a pod only after it was asked for less for minutes on end, so that
+ * another giver each window would give nothing.
+ */
 export function tradeable(service: ServiceToSize, waiting: WaitingPods): ServiceToSize {
-  const { base, floor, pods } = service;
-  const replicas = waiting.get(service.name)?.scheduled ?? base.replicas;
+  const { base, ceiling, floor, pods } = service;
+  const scheduled = waiting.get(service.name)?.scheduled;
+  const taken = pods?.taken ?? 0;
   // No more than run: so nodes hold all floors together.
-  const least = Math.min(floor.replicas, pods?.taken ?? floor.replicas);
-  return { ...service, base: { ...base, replicas }, floor: { ...floor, replicas: least } };
+  const least = pods === undefined ? floor.replicas : Math.min(floor.replicas, taken);
+  const isGiving = scheduled === undefined && taken > base.replicas;
+  return {
+    ...service,
+    base: { ...base, replicas: scheduled ?? base.replicas },
+    floor: { ...floor, replicas: least },
+    ceiling: isGiving ? { ...ceiling, replicas: Math.max(base.replicas, least) } : ceiling,
+  };
 }
 
 /** The replicas that go on waiting after others have given up pods. */
