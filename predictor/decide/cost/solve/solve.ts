@@ -44,16 +44,17 @@ export function solve(problem: Problem): Solution {
   const { comingCores = 0, nodes } = problem.window.platform;
   const canCome = comingCores > 0;
   const isWaiting = services.some(({ unscheduled = 0 }) => unscheduled > 0);
-  const fitting = canCome ? withinNodes(services, limits) : services;
-  const servingAtOnce = isWaiting ? undefined : search.within(fitting, limits, canCome);
+  const fitting = withinNodes(services, limits);
+  const anywhere = (): ApplicationCost => search.within(services, onAnyNodes(limits)).cost;
+  const servingAtOnce = isWaiting ? undefined : search.within(fitting, limits, true);
   if (
     servingAtOnce?.isEnough === true &&
     !lacksNodes(servingAtOnce.cost, limits, canCome) &&
     (!canCome || servingAtOnce.cost.isMet())
   )
     return { cost: servingAtOnce.cost, waiting: new Map(), tradedFor: [], atBase: search.atBase(services) };
-  const { cost: whole } = search.within(canCome ? services : fitting, withNodes(limits, comingCores));
-  const waiting = waitingIn(services, whole, canCome);
+  const whole = search.within(canCome ? services : fitting, withNodes(limits, comingCores)).cost;
+  const waiting = waitingIn(services, isWaiting && !canCome ? anywhere() : whole, canCome);
   if (!canCome && isCpuShort(services, waiting, nodes)) return traded(problem, waiting);
   const serving = fitting.map((service) => withoutWaiting(service, waiting));
   const { cost } = servingAtOnce ?? search.within(serving, limits, canCome);
@@ -89,6 +90,9 @@ const withNodes = ({ cpuCores, ...limits }: TotalLimits, comingCores: number): T
   ...(cpuCores !== undefined && { cpuCores: cpuCores + comingCores }),
   mayWait: true,
 });
+
+/** The same where nodes are as large as they have to be: what pods that wait are worth, whatever is still to stop. */
+const onAnyNodes = ({ cpuCores: _cpuCores, nodes: _nodes, ...limits }: TotalLimits): TotalLimits => limits;
 
 /**
  * Pods wait for CPU that no node has: the CPU of all services goes to what lowers the cost most at the current load. For load that may

@@ -128,7 +128,7 @@ export function withCalls(
   waiting: WaitingPods,
   serving: ApplicationCost,
   whole: ApplicationCost,
-  { nodes = [] }: TotalLimits,
+  { cpuCores: allCores, nodes }: TotalLimits,
 ): WaitingPods {
   const calls = serving.services.flatMap(({ floor, name, pods, runningCores }, number) => {
     const { cpuCores, replicas } = serving.sizeOf(number);
@@ -136,9 +136,17 @@ export function withCalls(
     if (added <= 0 || pods === undefined || waiting.has(name)) return [];
     // A pod starts at the size of those that run: another one is given to it later.
     const cores = podCores(pods, runningCores ?? cpuCores);
-    return cores > mostLeftFor(name, nodes) + SLACK
-      ? [[name, { scheduled: replicas, waiting: added }] as const]
-      : [];
+    const leftCores =
+      nodes === undefined ? leftOfAll(serving.services, allCores) : mostLeftFor(name, nodes);
+    return cores > leftCores + SLACK ? [[name, { scheduled: replicas, waiting: added }] as const] : [];
   });
   return new Map([...waiting, ...calls]);
 }
+
+/** CPU that all nodes together have left, cores; none where it is not known what they have. */
+const leftOfAll = (services: readonly ServiceToSize[], allCores = 0): number =>
+  services.reduce(
+    (left, { base, pods, runningCores = base.cpuCores }) =>
+      left - (pods?.taken ?? 0) * podCores(pods, runningCores),
+    allCores,
+  );
