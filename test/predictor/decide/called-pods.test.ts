@@ -1,4 +1,4 @@
-import { withCalls } from "@tradewind/predictor/decide/cost/solve/waiting-pods.ts";
+import { tradeable, withCalls } from "@tradewind/predictor/decide/cost/solve/waiting-pods.ts";
 import type { ServiceToSize } from "@tradewind/predictor/decide/cost/price/cost-inputs.ts";
 import { describe, expect, it } from "vitest";
 import { chain, service, size } from "./priced.ts";
@@ -43,7 +43,43 @@ describe("replicas that would be worth their price if nodes came", () => {
     expect(waiting(0.4, 1.4)).toBe(1);
   });
 
+  it("are not asked for before what fits has its room, where nodes are known by their sum alone (full-cluster, seed 99000)", () => {
+    const one = service("a", { pods: { taken: 1, requestRatio: 1, sidecarCores: 0 } });
+    const [serving, whole] = [chain([one]), chain([one])];
+    serving.set(0, size(1, 1));
+    whole.set(0, size(3, 1));
+    const called = (cpuCores: number) =>
+      withCalls(NOBODY, serving, whole, { cpuCores }).get("a")?.waiting ?? 0;
+    expect(called(2)).toBe(0);
+    expect(called(1.5)).toBe(1);
+  });
+
   it("count with what sidecars request", () => {
     expect(waiting(0.6, 0.5, { pods: { taken: 1, requestRatio: 1, sidecarCores: 0.2 } })).toBe(1);
+  });
+});
+
+describe("a service that was asked to give up pods for others", () => {
+  const running = (taken: number, replicas: number, floorReplicas = 1): ServiceToSize =>
+    tradeable(
+      service("a", {
+        base: size(replicas),
+        floor: size(floorReplicas),
+        ceiling: size(6),
+        pods: { taken, requestRatio: 1, sidecarCores: 0 },
+      }),
+      NOBODY,
+    );
+
+  it("goes on giving them up while they still run, so that the autoscaler carries it out (full-for-long, seed 99000)", () => {
+    expect(running(3, 2).ceiling.replicas).toBe(2);
+  });
+
+  it("has again what its load needs", () => {
+    expect(running(3, 2, 3).ceiling.replicas).toBe(3);
+  });
+
+  it("may have more once they are gone", () => {
+    expect(running(2, 2).ceiling.replicas).toBe(6);
   });
 });

@@ -136,8 +136,7 @@ export function withCalls(
     if (added <= 0 || pods === undefined || waiting.has(name)) return [];
     // A pod starts at the size of those that run: another one is given to it later.
     const cores = podCores(pods, runningCores ?? cpuCores);
-    const leftCores =
-      nodes === undefined ? leftOfAll(serving.services, allCores) : mostLeftFor(name, nodes);
+    const leftCores = nodes === undefined ? leftOfAll(serving.services, allCores) : mostLeftFor(name, nodes);
     return cores > leftCores + SLACK ? [[name, { scheduled: replicas, waiting: added }] as const] : [];
   });
   return new Map([...waiting, ...calls]);

@@ -272,6 +272,20 @@ describe("restart-grace", () => {
     expect(replicasOf(guard(contextOf({ wish, previous, ...changes })))).toBe(expected);
   });
 
+  it.each([
+    ["lets a fresh replica go for pods that wait for its room", 2, {}, 3],
+    ["keeps what the measured load needs all the same", 4, {}, 4],
+    ["keeps it where a process has started", 2, { predictorStartedAtMs: 990_000 }, 4],
+  ])("%s", (_, needReplicas, changes: Partial<GuardContext>, expected) => {
+    const wish = wishOf({
+      allocation: { replicas: 3 },
+      evidence: { needReplicas },
+      reasons: [{ code: "room-traded", services: ["front"] }],
+      observed: { replicasReady: 4, replicasWanted: 4, lastStartedAtMs: 990_000, complete: true },
+    });
+    expect(replicasOf(guard(contextOf({ wish, ...changes })))).toBe(expected);
+  });
+
   it("lets growth through, and anything once the grace is over", () => {
     const starting = { exporterStartedAtMs: 990_000 };
     expect(stepsOf(guard(contextOf({ ...starting, wish: wishOf({ allocation: { replicas: 9 } }) })))).toEqual(
