@@ -60,4 +60,16 @@ describe("CPU that use proves necessary where nodes are called for apart from it
     expect(sizesWithin(true)).toEqual({ isEnough: false, replicas: [1, 1] });
     expect(sizesWithin(false)).toEqual({ isEnough: true, replicas: [2, 2] });
   });
+
+  it("goes to the fullest service first, whatever their order: it holds up all others (full-for-long, seed 97302)", () => {
+    const needing = (name: string, neededCores: number) =>
+      service(name, {
+        base: size(1),
+        ceiling: size(4),
+        demand: { cores: neededCores, neededCores, roomyReplicas: 0, isUnlimited: false },
+      });
+    const cost = chain([needing("a", 1.2), needing("b", 1.6)]);
+    meetProvenNeed(cost, { cpuCores: 3 }, true);
+    expect([0, 1].map((number) => cost.sizeOf(number).replicas)).toEqual([1, 2]);
+  });
 });

@@ -19,22 +19,34 @@ export function meetProvenNeed(cost: ApplicationCost, limits: TotalLimits, isBou
     totals.change(number, cost.sizeOf(number), size);
     cost.set(number, size);
   };
-  let isEnough = true;
+  const neededCores = (number: number): number =>
+    (cost.services[number]?.demand?.neededCores ?? 0) * (1 - SLACK);
   for (const [number, service] of cost.services.entries()) {
-    const neededCores = (service.demand?.neededCores ?? 0) * (1 - SLACK);
     const isAllowed = (size: Size): boolean => totals.allows(number, cost.sizeOf(number), size);
-    const larger = largerSizes(service, cost.sizeOf(number), neededCores).find(isAllowed);
+    const larger = largerSizes(service, cost.sizeOf(number), neededCores(number)).find(isAllowed);
     if (larger !== undefined) take(number, larger);
-    for (let size = cost.sizeOf(number); size.replicas * size.cpuCores < neededCores;) {
-      const oneMore = { ...size, replicas: size.replicas + 1 };
-      if (oneMore.replicas > service.ceiling.replicas || !isAllowed(oneMore)) {
-        const isRefused = totals.headroom?.allows(number, size, oneMore) === false;
-        if (isRefused || (isBound && oneMore.replicas <= service.ceiling.replicas)) isEnough = false;
-        break;
-      }
-      take(number, oneMore);
-      size = oneMore;
+  }
+  /** What a service needs over what it has, at most 1 where it has enough. */
+  const shortage = (number: number): number => {
+    const { cpuCores, replicas } = cost.sizeOf(number);
+    return neededCores(number) / (replicas * cpuCores);
+  };
+  let isEnough = true;
+  // The fullest one first: of what does not fit together the scarcest holds up all others.
+  const lacking = new Set([...cost.services.keys()].filter((number) => shortage(number) > 1));
+  while (lacking.size > 0) {
+    const number = [...lacking].reduce((most, each) => (shortage(each) > shortage(most) ? each : most));
+    const { ceiling } = cost.services[number] as ServiceToSize;
+    const size = cost.sizeOf(number);
+    const oneMore = { ...size, replicas: size.replicas + 1 };
+    if (oneMore.replicas > ceiling.replicas || !totals.allows(number, size, oneMore)) {
+      const isRefused = totals.headroom?.allows(number, size, oneMore) === false;
+      if (isRefused || (isBound && oneMore.replicas <= ceiling.replicas)) isEnough = false;
+      lacking.delete(number);
+      continue;
     }
+    take(number, oneMore);
+    if (shortage(number) <= 1) lacking.delete(number);
   }
   return isEnough;
 }

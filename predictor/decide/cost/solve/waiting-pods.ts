@@ -79,13 +79,13 @@ export function tradeable(service: ServiceToSize, waiting: WaitingPods): Service
   const scheduled = waiting.get(service.name)?.scheduled;
   const taken = pods?.taken ?? 0;
   // No more than run: so nodes hold all floors together.
-  const least = pods === undefined ? floor.replicas : Math.min(floor.replicas, taken);
+  const leastReplicas = pods === undefined ? floor.replicas : Math.min(floor.replicas, taken);
   const isGiving = scheduled === undefined && taken > base.replicas;
   return {
     ...service,
     base: { ...base, replicas: scheduled ?? base.replicas },
-    floor: { ...floor, replicas: least },
-    ceiling: isGiving ? { ...ceiling, replicas: Math.max(base.replicas, least) } : ceiling,
+    floor: { ...floor, replicas: leastReplicas },
+    ceiling: isGiving ? { ...ceiling, replicas: Math.max(base.replicas, leastReplicas) } : ceiling,
   };
 }
 
