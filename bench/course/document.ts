@@ -55,7 +55,9 @@ function summaryRow(name: string, plants: readonly PlantReport[]): string {
 export function summary(plants: readonly PlantReport[], seeds: readonly number[]): string {
   const names = [...new Set(plants.flatMap(({ policies }) => policies.map(({ name }) => name)))];
   return [
-    `Simulated, ${seeds.length} seeds (${seeds[0]} to ${seeds.at(-1)}), means.`,
+    seeds.length === 1
+      ? `Simulated, one seed (${seeds[0]}).`
+      : `Simulated, ${seeds.length} seeds (${seeds[0]} to ${seeds.at(-1)}), means.`,
     "",
     "| policy | plants with at most 5 % over | % over, mean | worst plant | cost to hpa-cpu's, mean | cost to clairvoyant's, geometric mean | on the front |",
     "| --- | --: | --: | --: | --: | --: | --: |",
