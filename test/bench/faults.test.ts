@@ -117,7 +117,8 @@ describe("docs/faults.md", () => {
     const isKnown = (name: string): boolean =>
       sources.some(
         (text) =>
-          text.includes(name) || text.includes(`"${name.replace(/^tradewind_(predictor|agent|source)_/, "")}"`),
+          text.includes(name) ||
+          text.includes(`"${name.replace(/^tradewind_(predictor|agent|source)_/, "")}"`),
       );
     expect(named.filter((name) => !isKnown(name))).toEqual([]);
   });
