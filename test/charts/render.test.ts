@@ -166,6 +166,14 @@ describe.skipIf(helm === undefined)("the chart", () => {
     ]);
   });
 
+  it("resizes for an Application that is written elsewhere, whose mode is not known here", async () => {
+    const flags = "application.from=Resource,application.existing=shop/hotel";
+    const objects = await render("default", "--set", flags);
+    const scaler = find(objects, "Deployment", "tradewind-scaler");
+    const containers = at(scaler, "spec", "template", "spec", "containers") as { args: string[] }[];
+    expect(containers.flatMap(({ args }) => args)).toContain("--in-place-resize");
+  });
+
   it("leaves sizes alone where the application says so", async () => {
     const flags = "application.spec.mode=act,application.spec.resize=off";
     const objects = JSON.stringify(await render("minimal", "--set", flags));

@@ -116,13 +116,14 @@ imagePullSecrets:
 {{- end }}
 
 {{/*
-"true" when the scaler changes sizes of running pods. `auto`: where the cluster can (1.33 or newer) and somebody may ask for it, which are
-an application that acts, and Applications of the cluster, each of which says `resize` for itself.
+"true" when the scaler changes sizes of running pods. `auto`: where the cluster can (1.33 or newer) and an application may ask for it: one of
+the chart's own that acts, or one that is written elsewhere, whose mode and `resize` are not known here.
 */}}
 {{- define "tradewind.resizes" -}}
 {{- $wanted := toString .Values.scaler.inPlaceResize.enabled }}
 {{- $spec := .Values.application.spec | default dict }}
-{{- $asked := or (eq .Values.application.from "Namespaces") (and (eq (toString $spec.mode) "act") (ne (toString $spec.resize) "off")) }}
+{{- $acts := and (eq (toString $spec.mode) "act") (ne (toString $spec.resize) "off") }}
+{{- $asked := or (eq .Values.application.from "Namespaces") .Values.application.existing $acts }}
 {{- $can := semverCompare ">=1.33.0-0" .Capabilities.KubeVersion.Version }}
 {{- if or (eq $wanted "true") (and (eq $wanted "auto") $asked $can) }}true{{ end }}
 {{- end }}
