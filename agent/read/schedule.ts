@@ -20,7 +20,7 @@ const REBALANCE_MS = 30_000;
 /** What falls due within this time is read now: cycles do not come at exact times. */
 const AHEAD_MS = 100;
 const SLOW_MS = 50;
-/** How long a reader's wish for readings holds after it was last said. */
+/** How long a reader's request for more frequent readings holds. */
 const ASKED_MS = 60_000;
 /** Readings come in the last cycle of a window: cycles are a second apart. */
 const LEAD_MS = 1_000;

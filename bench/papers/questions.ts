@@ -298,10 +298,10 @@ export const QUEUEFLOWER_QUESTIONS: readonly Question[] = [
       otherwise: "Told of all four, ours does not keep them at about the price of the best single one.",
     },
     answer: (of) => {
-      const own = of(EACH_OBJECTIVE.label);
+      const toldRuns = of(EACH_OBJECTIVE.label);
       const best = cheapestKept(SINGLE_OBJECTIVES.map(({ label }) => of(label)));
-      const over = bySeed(own, worstRoute);
-      const toBest = excess(own, best ?? [], ({ result }) => result.costPerHour);
+      const over = bySeed(toldRuns, worstRoute);
+      const toBest = excess(toldRuns, best ?? [], ({ result }) => result.costPerHour);
       return {
         figures: { worstRouteOver: over, costToBestSingle: toBest },
         simulated: `worst route ${percent(over, 1)} over, cost ${signed(toBest, 1)} to the best single one`,

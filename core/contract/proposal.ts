@@ -96,12 +96,12 @@ const Size = z.strictObject({
 });
 
 /** How often agents are to read the containers of a service, and in which time. */
-export const SamplingWish = z.strictObject({
+export const SamplingRequest = z.strictObject({
   seconds: z.number().int().min(FRESH_SECONDS.least).max(FRESH_SECONDS.most),
   fromMs: EpochMs,
   untilMs: EpochMs,
 });
-export type SamplingWish = z.infer<typeof SamplingWish>;
+export type SamplingRequest = z.infer<typeof SamplingRequest>;
 
 /** A proposal that was checked. Nothing is carried out by checking. */
 export const CheckedProposal = z.strictObject({
@@ -124,7 +124,7 @@ export const CheckedProposal = z.strictObject({
   /** Ours, percent: from precedents, the accuracy of the service's model, and how steady the load is. */
   confidence: z.number().min(0).max(100).optional(),
   /** What it asks of agents, in place of another size. */
-  sampling: SamplingWish.optional(),
+  sampling: SamplingRequest.optional(),
   /** Changes of it that wait for a person now; absent where it was only checked, or where nothing of it is growth that helps. */
   changes: z.array(ChangeId).max(3).optional(),
   /** Of who proposes. */

@@ -221,9 +221,9 @@ const startWords = (containers: readonly FoundContainer[]): string[] =>
 
 /** Those that are not there to serve another one: beside any other, a pooler or a shipper of logs is. */
 function ownContainers(templates: FoundWorkload["templates"]): readonly FoundContainer[] {
-  const own = templates.filter((each) => !isSidecar(each));
-  const others = own.filter(({ image }) => knownImage(image)?.class !== "infrastructure");
-  return others.length > 0 ? others : own;
+  const containers = templates.filter((each) => !isSidecar(each));
+  const serving = containers.filter(({ image }) => knownImage(image)?.class !== "infrastructure");
+  return serving.length > 0 ? serving : containers;
 }
 
 /** A program that keeps data is what a container is started with, whatever its image is called. */

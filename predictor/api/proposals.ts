@@ -1,5 +1,5 @@
 import { MOST_PROPOSALS, Proposal } from "@tradewind/core/contract/proposal.ts";
-import type { CheckedProposal, SamplingWish } from "@tradewind/core/contract/proposal.ts";
+import type { CheckedProposal, SamplingRequest } from "@tradewind/core/contract/proposal.ts";
 import type { Need } from "@tradewind/core/net/http-door.ts";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Applications } from "../run/applications.ts";
@@ -72,9 +72,9 @@ function withSampling(
   one: PlannedApplication,
   checked: CheckedProposal,
   service: string,
-  wish: SamplingWish,
+  request: SamplingRequest,
 ): CheckedProposal {
-  if (one.sampleFiner(service, wish)) return checked;
+  if (one.sampleFiner(service, request)) return checked;
   const why = "as many other services are read more often as may be at once";
   return { service, verdict: "no-room", why };
 }

@@ -124,12 +124,12 @@ function placementFindings({ nodeGroups = [], nodes = [], workloads }: WorkloadL
     const why = [...Map.groupBy(refusals, (each) => each)]
       .map(([refusal, all]) => `${all.length} ${refusal === undefined ? "" : WORDS[refusal]}`)
       .join(", ");
-    const own = `${namespace}/${name}`;
+    const fullName = `${namespace}/${name}`;
     const way = placement.roomToMake(
       placing,
-      held.filter(({ workload }) => workload !== own),
+      held.filter(({ workload }) => workload !== fullName),
     );
-    return [{ name: own, why: way === undefined ? why : `${why}; ${inWords(way)}` }];
+    return [{ name: fullName, why: way === undefined ? why : `${why}; ${inWords(way)}` }];
   });
   if (stuck.length > 0) return stuckFindings(stuck);
   const scarce = workloads

@@ -81,8 +81,8 @@ const OF_MIDDLE_80 = 1.2816;
 const readPoints = new WeakMap<LevelMemory, readonly LevelPoint[]>();
 
 function pointsOf(memory: LevelMemory): readonly LevelPoint[] {
-  const known = readPoints.get(memory);
-  if (known !== undefined) return known;
+  const pointsBefore = readPoints.get(memory);
+  if (pointsBefore !== undefined) return pointsBefore;
   const numbers = unpacked(memory.points);
   const points: LevelPoint[] = [];
   for (let i = 0; i + 1 < numbers.length; i += 2) {

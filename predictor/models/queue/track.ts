@@ -140,8 +140,8 @@ const hoursBetween = ({ atMs }: ProfileState, observation: ProfileObservation): 
 
 /** Bayes' rule, with a floor. */
 function weighed(weights: readonly number[], likelihoods: readonly number[]): number[] {
-  const most = Math.max(...likelihoods);
-  const raised = weights.map((weight, i) => weight * Math.exp((likelihoods[i] ?? 0) - most));
+  const largest = Math.max(...likelihoods);
+  const raised = weights.map((weight, i) => weight * Math.exp((likelihoods[i] ?? 0) - largest));
   const sum = raised.reduce((total, each) => total + each, 0);
   return raised.map((each) => LEAST_WEIGHT + (1 - raised.length * LEAST_WEIGHT) * (each / sum));
 }
@@ -156,9 +156,9 @@ function drift({ covariance }: Estimate, hours: number, changes: Changes): void 
     const isChanged =
       changes.isDeploy || (changes.ofCpu && i === DEMAND) || (changes.ofLatency && OF_LATENCY.has(i));
     const place = i * TRACKED_COUNT + i;
-    const before = covariance[place] as number;
+    const variance = covariance[place] as number;
     const added = driven + (isChanged ? DEPLOY_DRIFT ** 2 : 0);
-    covariance[place] = Math.max(before, Math.min(before + added, PRIOR_VARIANCES[i] as number));
+    covariance[place] = Math.max(variance, Math.min(variance + added, PRIOR_VARIANCES[i] as number));
   }
 }
 

@@ -6,7 +6,7 @@ import type { OverrideAnswer, OverrideExchange } from "@tradewind/core/contract/
 import type { ApplicationContext } from "@tradewind/core/contract/context.ts";
 import { AskedChanges } from "./asked-changes.ts";
 import type { Freshness } from "@tradewind/core/contract/freshness.ts";
-import type { SamplingWish } from "@tradewind/core/contract/proposal.ts";
+import type { SamplingRequest } from "@tradewind/core/contract/proposal.ts";
 import type { Asking } from "./asked-changes.ts";
 import type { AskedChange } from "@tradewind/core/contract/plan.ts";
 import { ApplicationMetrics } from "./application-metrics.ts";
@@ -346,10 +346,10 @@ export class PlannedApplication {
   }
 
   /** Has agents read a service more often for a time. @returns false where as many others are read so as may be */
-  sampleFiner(service: string, wish: SamplingWish): boolean {
-    const isTaken = this.finer.ask(service, wish, this.shared.clock.nowMs());
+  sampleFiner(service: string, request: SamplingRequest): boolean {
+    const isTaken = this.finer.ask(service, request, this.shared.clock.nowMs());
     const { name, namespace } = this.application;
-    this.shared.log.info({ name, namespace, service, ...wish, isTaken }, "finer sampling is asked for");
+    this.shared.log.info({ name, namespace, service, ...request, isTaken }, "finer sampling is asked for");
     return isTaken;
   }
 

@@ -9,7 +9,6 @@ import type { CostWindow } from "./cost-window.ts";
 
 /** What a window says of a service, worked out once. */
 export interface ServiceReading {
-  readonly window: Window;
   /** The program that was measured, or the one before where that is not known. */
   readonly revision: string | undefined;
   /** The first window of another program. */
@@ -31,7 +30,6 @@ export function readingOf(
   const revision = revisionOf(window) ?? revisionBefore;
   const isAfterDeploy = revisionBefore !== undefined && revision !== revisionBefore;
   return {
-    window,
     revision,
     isAfterDeploy,
     taken: isTurningAway(observation, application.objective)

@@ -1,22 +1,25 @@
 import type { CostWindow } from "../learn/cost-window.ts";
+import type { Size } from "../../facts/size.ts";
 import { podCores } from "../price/cost-inputs.ts";
 import type { ServiceToSize } from "../price/cost-inputs.ts";
 import { ROUNDING } from "./service-now.ts";
-
-type Requesting = Pick<ServiceToSize, "base" | "floor" | "pods">;
 
 /** Nodes hold less than so many times what the services request. */
 export const isTight = (
   services: readonly Pick<ServiceToSize, "base" | "pods">[],
   { allNodes }: Pick<CostWindow["platform"], "allNodes">,
   surge: number,
-): boolean =>
-  allNodes !== undefined &&
-  allNodes.cpuCores <
-    surge * services.reduce((sum, { base, pods }) => sum + base.replicas * podCores(pods, base.cpuCores), 0);
+): boolean => allNodes !== undefined && allNodes.cpuCores < surge * requestedBy(services, ({ base }) => base);
 
-const requestedBy = (services: readonly Requesting[], kind: "base" | "floor"): number =>
-  services.reduce((sum, { [kind]: size, pods }) => sum + size.replicas * podCores(pods, size.cpuCores), 0);
+/** Cores that the pods of services request at a size of each. */
+const requestedBy = <Service extends Pick<ServiceToSize, "pods">>(
+  services: readonly Service[],
+  sizeOf: (service: Service) => Size,
+): number =>
+  services.reduce((sum, service) => {
+    const { cpuCores, replicas } = sizeOf(service);
+    return sum + replicas * podCores(service.pods, cpuCores);
+  }, 0);
 
 interface Reserve {
   /** Nodes that hold what is requested so many times hold what a surge asks for. */
@@ -39,7 +42,7 @@ export function withReserves(
 ): readonly ServiceToSize[] {
   if (allNodes === undefined || !isTight(services, { allNodes }, reserve.surge)) return services;
   const reserved = services.map((service) => withReserve(service, reserve));
-  return requestedBy(reserved, "floor") > allNodes.cpuCores ? services : reserved;
+  return requestedBy(reserved, ({ floor }) => floor) > allNodes.cpuCores ? services : reserved;
 }
 
 /** Containers that can be made larger need no more of them: they grow in no time. */

@@ -33,20 +33,20 @@ export function meetProvenNeed(cost: ApplicationCost, limits: TotalLimits, isBou
   };
   let isEnough = true;
   // The fullest one first: of what does not fit together the scarcest holds up all others.
-  const lacking = new Set([...cost.services.keys()].filter((number) => shortage(number) > 1));
-  while (lacking.size > 0) {
-    const number = [...lacking].reduce((most, each) => (shortage(each) > shortage(most) ? each : most));
+  const lacking = [...cost.services.keys()].filter((number) => shortage(number) > 1);
+  for (const number of lacking.toSorted((a, b) => shortage(b) - shortage(a))) {
     const { ceiling } = cost.services[number] as ServiceToSize;
-    const size = cost.sizeOf(number);
-    const oneMore = { ...size, replicas: size.replicas + 1 };
-    if (oneMore.replicas > ceiling.replicas || !totals.allows(number, size, oneMore)) {
-      const isRefused = totals.headroom?.allows(number, size, oneMore) === false;
-      if (isRefused || (isBound && oneMore.replicas <= ceiling.replicas)) isEnough = false;
-      lacking.delete(number);
-      continue;
+    while (shortage(number) > 1) {
+      const size = cost.sizeOf(number);
+      const oneMore = { ...size, replicas: size.replicas + 1 };
+      const mayGrow = oneMore.replicas <= ceiling.replicas;
+      if (!mayGrow || !totals.allows(number, size, oneMore)) {
+        const isRefused = totals.headroom?.allows(number, size, oneMore) === false;
+        if (isRefused || (isBound && mayGrow)) isEnough = false;
+        break;
+      }
+      take(number, oneMore);
     }
-    take(number, oneMore);
-    if (shortage(number) <= 1) lacking.delete(number);
   }
   return isEnough;
 }

@@ -35,7 +35,7 @@ const MOST_STEPS = 2_000;
 
 /**
  * The cheapest sizes. If nodes cannot hold every size worth its price it is searched twice: for the pods that can run now, and as if
- * more nodes existed. The replicas between the two wait for nodes.
+ * more nodes existed. The replicas between the two wait for nodes. Where none can come and some wait, pods are traded for them.
  */
 export function solve(problem: Problem): Solution {
   const { services } = problem;
@@ -45,7 +45,6 @@ export function solve(problem: Problem): Solution {
   const canCome = comingCores > 0;
   const isWaiting = services.some(({ unscheduled = 0 }) => unscheduled > 0);
   const fitting = withinNodes(services, limits);
-  const anywhere = (): ApplicationCost => search.within(services, onAnyNodes(limits)).cost;
   const servingAtOnce = isWaiting ? undefined : search.within(fitting, limits, true);
   if (
     servingAtOnce?.isEnough === true &&
@@ -53,9 +52,11 @@ export function solve(problem: Problem): Solution {
     (!canCome || servingAtOnce.cost.isMet())
   )
     return { cost: servingAtOnce.cost, waiting: new Map(), tradedFor: [], atBase: search.atBase(services) };
-  const whole = search.within(canCome ? services : fitting, withNodes(limits, comingCores)).cost;
-  const waiting = waitingIn(services, isWaiting && !canCome ? anywhere() : whole, canCome);
-  if (!canCome && isCpuShort(services, waiting, nodes)) return traded(problem, waiting);
+  const stuck =
+    isWaiting && !canCome ? waitingIn(services, search.within(services, onAnyNodes(limits)).cost) : undefined;
+  if (stuck !== undefined && isCpuShort(services, stuck, nodes)) return traded(problem, stuck);
+  const { cost: whole } = search.within(canCome ? services : fitting, withNodes(limits, comingCores));
+  const waiting = stuck ?? waitingIn(services, whole, canCome);
   const serving = fitting.map((service) => withoutWaiting(service, waiting));
   const { cost } = servingAtOnce ?? search.within(serving, limits, canCome);
   const within = canCome && nodes !== undefined ? { ...limits, nodes } : limits;
