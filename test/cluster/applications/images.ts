@@ -5,7 +5,7 @@ import { run } from "../build/run.ts";
 import { buildProgramImage, once, ownArchiveOf } from "../node/images/build.ts";
 import { buildImage } from "../node/images/buildah.ts";
 import { writeDebianRoot } from "../node/images/node-root.ts";
-import { buildGoProgram } from "./programs.ts";
+import { buildGoProgram, cachedName } from "./programs.ts";
 import type { GoProgram } from "./programs.ts";
 
 /** A program that needs more than itself: Debian's packages, and what Python's or Maven's registry has of it. */
@@ -28,7 +28,7 @@ export type Image = GoProgram | PackagedProgram;
 
 type Report = (line: string) => void;
 
-export const imageOf = ({ name, version }: Image): string => `localhost/${name}-${version}:1`;
+export const imageOf = (image: Image): string => `localhost/${cachedName(image)}:1`;
 
 /** Builds an image unless that was done before. @returns its archive @throws Error with what could not be had */
 export async function buildImageOf(image: Image, report: Report): Promise<string> {

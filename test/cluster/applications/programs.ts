@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { accessSync, constants } from "node:fs";
 import { mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
@@ -24,10 +25,16 @@ export const VEGETA: GoProgram = {
 };
 export const HELM: GoProgram = { name: "helm", version: "v3.19.0", package: "helm.sh/helm/v3/cmd/helm" };
 
+/** Name, version and a digest of all that it is made of, so that a cache gives nothing that was made of something else. */
+export function cachedName(made: { readonly name: string; readonly version: string }): string {
+  const digest = createHash("sha256").update(JSON.stringify(made)).digest("hex");
+  return `${made.name}-${made.version}-${digest.slice(0, 8)}`;
+}
+
 /** Compiles a program unless that was done before. @returns its file @throws Error without Go, or with what Go said */
 export async function buildGoProgram(program: GoProgram, report: (line: string) => void): Promise<string> {
   const { main, name, version } = program;
-  const folder = join(cacheFolder(), "applications", `${name}-${version}`);
+  const folder = join(cacheFolder(), "applications", cachedName(program));
   const file = join(folder, name);
   if (isExecutable(file)) return file;
   const go = installed("go", ["/usr/local/go/bin"]);
